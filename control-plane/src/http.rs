@@ -1,0 +1,55 @@
+//! The HTTP API: the only place that knows the web framework.
+
+mod auth;
+mod error;
+mod fields;
+mod handlers;
+mod middleware;
+mod payload;
+mod server;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::run::engine::Engine;
+
+pub use server::{ServeError, serve};
+
+/// What every handler is given.
+#[derive(Clone)]
+pub(crate) struct Api {
+    engine: Arc<Engine>,
+}
+
+/// Every route.
+fn router(engine: Arc<Engine>) -> Router {
+    let api = Api { engine };
+    Router::new()
+        .route(
+            "/v1/runs",
+            post(handlers::runs::start).get(handlers::runs::list),
+        )
+        .route("/v1/runs/{run}", get(handlers::runs::show))
+        .route("/v1/runs/{run}/tools", get(handlers::tools::list))
+        .route("/v1/runs/{run}/turns", post(handlers::turns::begin))
+        .route("/v1/runs/{run}/calls", post(handlers::calls::make))
+        .route(
+            "/v1/runs/{run}/calls/{call}/cancel",
+            post(handlers::calls::cancel),
+        )
+        .route("/v1/runs/{run}/messages", get(handlers::messages::list))
+        .route("/v1/runs/{run}/end", post(handlers::runs::end))
+        .route("/v1/operator/apply", post(handlers::operator::apply))
+        .route("/healthz/live", get(handlers::health::live))
+        .route("/healthz/ready", get(handlers::health::ready))
+        .route("/metrics", get(handlers::metrics::show))
+        .fallback(handlers::fallback::not_found)
+        .method_not_allowed_fallback(handlers::fallback::wrong_method)
+        .layer(axum::middleware::from_fn_with_state(
+            api.clone(),
+            middleware::around,
+        ))
+        .with_state(api)
+}

@@ -1,0 +1,169 @@
+//! Errors of the API: `{"error":{"code","message"}}`, whatever went wrong.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::operator::{ApplyError, Problem};
+use crate::run::error::RunError;
+use crate::telemetry::chain;
+
+/// An answer that is no success.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    problems: Vec<Problem>,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// 401: no token, or none that is known.
+    pub(super) fn unauthorized(message: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+    }
+
+    /// 403: a token of another role.
+    pub(super) fn forbidden(message: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", message)
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// 422: the request was read and asks for something that can't be.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message)
+    }
+
+    /// 400: the body is not JSON.
+    pub(super) fn malformed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    pub(super) fn body_too_large() -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            "the body is larger than 8388608 bytes",
+        )
+    }
+
+    /// 503: asking again later is right.
+    pub(super) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+    }
+
+    /// 500: the operator's log has the cause under the id in the message.
+    pub(super) fn fault(error: &(dyn std::error::Error + 'static)) -> Self {
+        Self::logged(&chain(error))
+    }
+
+    /// 500 for a fault that is described in words.
+    pub(super) fn logged(cause: &str) -> Self {
+        let id = Uuid::now_v7();
+        tracing::error!(%id, error = cause, "a request failed");
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "unavailable",
+            format!("the request failed; the operator's log has the cause under {id}"),
+        )
+    }
+
+    fn store(error: &sqlx::Error) -> Self {
+        if let sqlx::Error::Database(database) = error {
+            // Class 57: the server shuts down or starts; class 53: it is out of something.
+            let class = database
+                .code()
+                .map(|code| code[..2.min(code.len())].to_owned());
+            if !matches!(class.as_deref(), Some("57" | "53")) {
+                return Self::fault(error);
+            }
+        }
+        tracing::warn!(error = chain(error), "the database did not answer");
+        Self::unavailable("the database did not answer; send the same request again")
+    }
+}
+
+impl From<RunError> for ApiError {
+    fn from(error: RunError) -> Self {
+        let message = error.to_string();
+        match error {
+            RunError::NotFound(_) => Self::not_found(message),
+            RunError::Invalid(_) => Self::invalid(message),
+            RunError::Conflict(_) => Self::new(StatusCode::CONFLICT, "conflict", message),
+            RunError::Ended(_) => Self::new(StatusCode::CONFLICT, "run_ended", message),
+            RunError::CallIdReused(_) => Self::new(StatusCode::CONFLICT, "call_id_reused", message),
+            RunError::Store(error) => Self::store(&error),
+            RunError::Unavailable(_) => Self::unavailable(message),
+            RunError::Fault(error) => Self::fault(&*error),
+        }
+    }
+}
+
+impl From<sqlx::Error> for ApiError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::store(&error)
+    }
+}
+
+impl From<ApplyError> for ApiError {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Rejected(problems) => {
+                let message = match problems.len() {
+                    1 => "the document has a problem".to_owned(),
+                    count => format!("the document has {count} problems"),
+                };
+                Self {
+                    problems,
+                    ..Self::new(
+                        StatusCode::UNPROCESSABLE_ENTITY,
+                        "document_rejected",
+                        message,
+                    )
+                }
+            }
+            ApplyError::Store(error) => Self::store(&error),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if self.code == "document_rejected" {
+            error["problems"] = json!(self.problems);
+        }
+        let mut response = body(self.status, &json!({ "error": error }));
+        if self.status == StatusCode::UNAUTHORIZED {
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+/// A JSON answer.
+pub(super) fn body(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written as JSON");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

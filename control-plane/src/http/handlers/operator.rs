@@ -1,0 +1,43 @@
+//! `/v1/operator`
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+
+use super::query::Parameters;
+use crate::http::Api;
+use crate::http::auth::Operator;
+use crate::http::error::{ApiError, body};
+use crate::http::payload::Payload;
+use crate::operator::{self, Format};
+
+/// `POST /v1/operator/apply?dry_run=`; JSON, or TOML when the content type says so.
+pub(in crate::http) async fn apply(
+    operator: Operator,
+    State(api): State<Api>,
+    mut query: Parameters,
+    headers: HeaderMap,
+    Payload(bytes): Payload,
+) -> Result<Response, ApiError> {
+    let dry_run = query.word("dry_run", &["true", "false"]) == Some("true");
+    query.finish()?;
+    let actor = format!("token:{}", operator.token);
+    let applied = operator::apply(
+        api.engine.pool(),
+        &operator.organisation,
+        &actor,
+        &bytes,
+        format(&headers),
+        dry_run,
+    )
+    .await?;
+    Ok(body(StatusCode::OK, &applied))
+}
+
+fn format(headers: &HeaderMap) -> Format {
+    let is_toml = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|text| text.to_ascii_lowercase().contains("toml"));
+    if is_toml { Format::Toml } else { Format::Json }
+}

@@ -1,0 +1,226 @@
+//! What is wrong in a document itself, as an operator reads it.
+
+use super::*;
+
+#[track_caller]
+fn check(format: Format, text: &str, expected: &[(&str, &str)]) {
+    let document = match read(text.as_bytes(), format, "acme") {
+        Ok(document) => document,
+        Err(problems) => panic!("unreadable: {problems:?}"),
+    };
+    let found = document.problems.into_result().err().unwrap_or_default();
+    let found: Vec<(&str, &str)> = found
+        .iter()
+        .map(|problem| (problem.path.as_str(), problem.message.as_str()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_whole_document_reads() {
+    check(
+        Format::Toml,
+        r#"
+organisation = "acme"
+[[guilds]]
+id = "core"
+repositories = [{ name = "site", url = "https://github.com/acme/site.git" }]
+[[machines]]
+id = "local"
+address = "https://127.0.0.1:8443"
+[[agents]]
+id = "ada"
+guild = "core"
+machine = "local"
+slot = 1
+config = { browser = true, max_tool_calls = 1000 }
+[[bindings]]
+tool = "note_delete"
+agent = "ada"
+enabled = false
+[[bindings]]
+tool = "record"
+organisation = true
+enabled = true
+"#,
+        &[],
+    );
+}
+
+#[test]
+fn every_problem_is_told_with_its_path_and_line() {
+    check(
+        Format::Toml,
+        r#"organisation = "other"
+[[agents]]
+id = "Ada"
+slot = 100
+config = { brwser = true, max_tool_calls = 0 }
+[[agents]]
+id = "user"
+slot = "1"
+"#,
+        &[
+            (
+                "organisation",
+                "the token is one of organisation acme; a document changes its own organisation only (line 1)",
+            ),
+            ("agents[0].slot", "is 100; 0 to 99 is allowed (line 4)"),
+            (
+                "agents[0].config.brwser",
+                "is not a known key; allowed: browser, coding, scripting, memory, max_scripts, max_tool_calls; did you mean browser? (line 5)",
+            ),
+            (
+                "agents[0].config.max_tool_calls",
+                "is 0; 1 to 1000 is allowed (line 5)",
+            ),
+            (
+                "agents[0].id",
+                "Ada is no id; an id opens with a lower-case letter and has lower-case letters, digits and hyphens, at most 31 characters (line 3)",
+            ),
+            (
+                "agents[1].slot",
+                "is a string; an integer from 0 to 99 is expected (line 8)",
+            ),
+            (
+                "agents[1].id",
+                "user is the operator's name in the group chat; choose another id (line 6)",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn json_has_paths_and_no_lines() {
+    check(
+        Format::Json,
+        r#"{"machines":[{"id":"a","address":"http://x"},{"address":"https://x:1"}],"guilds":7}"#,
+        &[
+            ("guilds", "is an integer; a list is expected"),
+            (
+                "machines[0].address",
+                "is no address of a machine; https://host:port is allowed",
+            ),
+            ("machines[1].id", "is missing (required)"),
+        ],
+    );
+}
+
+#[test]
+fn a_kind_of_a_later_version_is_refused_with_what_is_known() {
+    check(
+        Format::Json,
+        r#"{"collections":[],"agnets":[]}"#,
+        &[
+            (
+                "collections",
+                "is not a known key; allowed: organisation, guilds, machines, agents, bindings",
+            ),
+            (
+                "agnets",
+                "is not a known key; allowed: organisation, guilds, machines, agents, bindings; did you mean agents?",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_binding_switches_what_bindings_switch_at_one_level() {
+    check(
+        Format::Json,
+        r#"{"bindings":[
+            {"tool":"browser_click","agent":"ada","enabled":false},
+            {"tool":"report_issue","organisation":true,"enabled":false},
+            {"tool":"shell_status","guild":"core","enabled":false},
+            {"tool":"note_wirte","guild":"core","enabled":false},
+            {"connector":"web-search","guild":"core","enabled":false},
+            {"tool":"note","enabled":false},
+            {"tool":"note","agent":"ada","guild":"core","enabled":1},
+            {"tool":"note","organisation":false},
+            {"tool":"memory_write","agent":"ada","enabled":true},
+            {"tool":"memory_write","agent":"ada","enabled":false}
+        ]}"#,
+        &[
+            (
+                "bindings[0].tool",
+                "browser_click is not switched by bindings; browser and code tools follow an agent's config, and report_issue is always offered",
+            ),
+            (
+                "bindings[1].tool",
+                "report_issue is not switched by bindings; browser and code tools follow an agent's config, and report_issue is always offered",
+            ),
+            (
+                "bindings[2].tool",
+                "shell_status is not switched by bindings; browser and code tools follow an agent's config, and report_issue is always offered",
+            ),
+            (
+                "bindings[3].tool",
+                "there is no tool or family of that name; allowed: a tool's name, or a family: note, record, memory, script, schedule, secret, group_post; did you mean note_write?",
+            ),
+            (
+                "bindings[4].connector",
+                "bindings of connectors are not part of this version; a binding names a tool or a family",
+            ),
+            (
+                "bindings[5]",
+                "names none; exactly one of agent, guild and organisation = true is expected",
+            ),
+            (
+                "bindings[6]",
+                "names agent and guild; exactly one of agent, guild and organisation = true is expected",
+            ),
+            (
+                "bindings[6].enabled",
+                "is an integer; true or false is expected",
+            ),
+            (
+                "bindings[7].organisation",
+                "is false; leave it out, or say true",
+            ),
+            ("bindings[7].enabled", "is missing (required)"),
+            (
+                "bindings[9]",
+                "agent:ada:memory_write stands at bindings[8] already",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_repository_has_a_name_and_an_address_without_a_user() {
+    check(
+        Format::Json,
+        r#"{"guilds":[{"id":"core","repositories":[
+            {"name":"a/b","url":"https://github.com/x.git"},
+            {"name":"a","url":"https://token@github.com/x.git"},
+            {"name":"c"},
+            {"name":"d","url":"https://h/d"},{"name":"d","url":"https://h/e"}
+        ]},{"id":"core"}]}"#,
+        &[
+            (
+                "guilds[0].repositories[0].name",
+                "is no name of a repository; letters, digits, dots, underscores and hyphens are allowed, at most 100, the first a letter or digit",
+            ),
+            (
+                "guilds[0].repositories[1].url",
+                "is no address of a repository; https://host/path without a user is allowed",
+            ),
+            ("guilds[0].repositories[2].url", "is missing (required)"),
+            (
+                "guilds[0].repositories[4].name",
+                "is the name of another repository of this guild",
+            ),
+            ("guilds[1].id", "core stands at guilds[0] already"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_document_is_told() {
+    let told = |format, text: &[u8]| read(text, format, "acme").err().map(|list| list.len());
+    assert_eq!(told(Format::Json, b"{"), Some(1));
+    assert_eq!(told(Format::Json, b"[]"), Some(1));
+    assert_eq!(told(Format::Json, b""), Some(1));
+    assert_eq!(told(Format::Toml, b"\xff"), Some(1));
+    assert_eq!(told(Format::Toml, b""), None);
+}

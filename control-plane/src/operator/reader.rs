@@ -1,0 +1,258 @@
+//! Reading a document's tables: every problem is kept with its path, and reading goes on.
+
+use super::Problem;
+use super::node::{Node, Value, at_line};
+use crate::store::agents::is_id;
+use crate::tools::validation::{nearest, shown};
+
+/// Most problems told; a document with more is read again after mending these.
+const MAX_PROBLEMS: usize = 200;
+
+/// Where something stands in the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) line: Option<usize>,
+}
+
+impl Place {
+    /// The place of one of its keys.
+    pub(super) fn key(&self, key: &str) -> Self {
+        let path = if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        };
+        Self {
+            path,
+            line: self.line,
+        }
+    }
+}
+
+/// Every problem so far.
+#[derive(Debug, Default)]
+pub(super) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(super) fn add(&mut self, place: &Place, message: impl AsRef<str>) {
+        if self.0.len() < MAX_PROBLEMS {
+            self.0.push(Problem {
+                path: place.path.clone(),
+                message: at_line(message.as_ref(), place.line),
+            });
+        }
+    }
+
+    /// The problems, when there are any.
+    pub(super) fn into_result(self) -> Result<(), Vec<Problem>> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(self.0)
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+}
+
+/// One table of the document.
+pub(super) struct Table<'a> {
+    pub(super) at: Place,
+    entries: &'a [(String, Node)],
+}
+
+impl<'a> Table<'a> {
+    /// Opens a table; anything else is a problem.
+    pub(super) fn open(
+        at: Place,
+        node: &'a Node,
+        allowed: &[&str],
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let Value::Table(entries) = &node.value else {
+            problems.add(
+                &at,
+                format!("is {}; a table is expected", node.value.kind()),
+            );
+            return None;
+        };
+        let table = Self { at, entries };
+        table.check_keys(allowed, problems);
+        Some(table)
+    }
+
+    fn check_keys(&self, allowed: &[&str], problems: &mut Problems) {
+        for (nth, (key, node)) in self.entries.iter().enumerate() {
+            let at = Place {
+                line: node.line,
+                ..self.at.key(key)
+            };
+            if self.entries[..nth]
+                .iter()
+                .any(|(earlier, _)| earlier == key)
+            {
+                problems.add(&at, "stands more than once");
+            } else if !allowed.contains(&key.as_str()) {
+                problems.add(&at, not_allowed("is not a known key", key, allowed));
+            }
+        }
+    }
+
+    /// The value of a key, and its place.
+    pub(super) fn get(&self, key: &str) -> Option<(Place, &'a Node)> {
+        self.entries
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, node)| {
+                let at = Place {
+                    line: node.line,
+                    ..self.at.key(key)
+                };
+                (at, node)
+            })
+    }
+
+    /// A text; `None` also when it is something else, which is a problem.
+    pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<(Place, &'a str)> {
+        match self.get(key)? {
+            (
+                at,
+                Node {
+                    value: Value::Text(text),
+                    ..
+                },
+            ) => Some((at, text)),
+            (at, node) => {
+                problems.add(
+                    &at,
+                    format!("is {}; a string is expected", node.value.kind()),
+                );
+                None
+            }
+        }
+    }
+
+    /// A text of the grammar of ids.
+    pub(super) fn id(&self, key: &str, problems: &mut Problems) -> Option<(Place, String)> {
+        let (at, text) = self.text(key, problems)?;
+        if is_id(text) {
+            return Some((at, text.to_owned()));
+        }
+        problems.add(
+            &at,
+            format!(
+                "{} is no id; an id opens with a lower-case letter and has lower-case letters, digits and hyphens, at most 31 characters",
+                shown(text)
+            ),
+        );
+        None
+    }
+
+    /// The id that names the object.
+    pub(super) fn own_id(&self, problems: &mut Problems) -> Option<String> {
+        if self.get("id").is_none() {
+            problems.add(&self.at.key("id"), "is missing (required)");
+            return None;
+        }
+        self.id("id", problems).map(|(_, id)| id)
+    }
+
+    pub(super) fn boolean(&self, key: &str, problems: &mut Problems) -> Option<bool> {
+        match self.get(key)? {
+            (
+                _,
+                Node {
+                    value: Value::Boolean(word),
+                    ..
+                },
+            ) => Some(*word),
+            (at, node) => {
+                problems.add(
+                    &at,
+                    format!("is {}; true or false is expected", node.value.kind()),
+                );
+                None
+            }
+        }
+    }
+
+    /// An integer from `least` to `most`.
+    pub(super) fn integer(
+        &self,
+        key: &str,
+        (least, most): (i64, i64),
+        problems: &mut Problems,
+    ) -> Option<i64> {
+        match self.get(key)? {
+            (
+                _,
+                Node {
+                    value: Value::Integer(number),
+                    ..
+                },
+            ) if (least..=most).contains(number) => Some(*number),
+            (
+                at,
+                Node {
+                    value: Value::Integer(number),
+                    ..
+                },
+            ) => {
+                problems.add(&at, format!("is {number}; {least} to {most} is allowed"));
+                None
+            }
+            (at, node) => {
+                problems.add(
+                    &at,
+                    format!(
+                        "is {}; an integer from {least} to {most} is expected",
+                        node.value.kind()
+                    ),
+                );
+                None
+            }
+        }
+    }
+
+    /// The items of a list, each with its place; `None` when the key is absent.
+    pub(super) fn list(
+        &self,
+        key: &str,
+        problems: &mut Problems,
+    ) -> Option<Vec<(Place, &'a Node)>> {
+        match self.get(key)? {
+            (
+                at,
+                Node {
+                    value: Value::List(items),
+                    ..
+                },
+            ) => {
+                let place = |(nth, node): (usize, &'a Node)| {
+                    let place = Place {
+                        path: format!("{}[{nth}]", at.path),
+                        line: node.line,
+                    };
+                    (place, node)
+                };
+                Some(items.iter().enumerate().map(place).collect())
+            }
+            (at, node) => {
+                problems.add(&at, format!("is {}; a list is expected", node.value.kind()));
+                None
+            }
+        }
+    }
+}
+
+/// `… allowed: a, b; did you mean a?`
+pub(super) fn not_allowed(what: &str, word: &str, allowed: &[&str]) -> String {
+    let mut sentence = format!("{what}; allowed: {}", allowed.join(", "));
+    if let Some(near) = nearest(word, allowed.iter().copied()) {
+        sentence.push_str(&format!("; did you mean {near}?"));
+    }
+    sentence
+}

@@ -1,0 +1,225 @@
+//! The one path of a call: parse, look up, validate, run, filter, redact, cap, stamp, store, answer.
+//!
+//! `claim` takes budget and ids, `execute` runs a claimed call in storage or hands it
+//! to `remote`, which asks the machine; `wait` answers a call that someone else runs.
+
+mod claim;
+mod execute;
+mod remote;
+mod target;
+mod wait;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::digest;
+use super::engine::Engine;
+use super::error::RunError;
+use crate::store::calls::{Message, NewCall, OpenCall};
+use crate::tools::{self, Filter};
+
+/// One call of a batch, as the chat backend sent it.
+#[derive(Debug)]
+pub struct CallInput {
+    /// Its id, 1 to 200 characters.
+    pub id: String,
+    /// The name the model used.
+    pub name: String,
+    /// Its arguments, in whatever shape the model produced.
+    pub arguments: Option<Box<RawValue>>,
+}
+
+/// The result of one call.
+#[derive(Debug, Clone, Serialize)]
+pub struct CallResult {
+    /// Its id.
+    pub id: String,
+    /// The stamped string.
+    pub content: String,
+    /// The metadata.
+    pub metadata: Box<RawValue>,
+}
+
+/// The results of a batch, in its order.
+#[derive(Debug, Serialize)]
+pub struct BatchResult {
+    results: Vec<CallResult>,
+    remaining_tool_calls: i32,
+}
+
+/// A call that is to be executed: claimed by a batch, or taken over by a sweep.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    run: Uuid,
+    call_id: String,
+    machine_id: String,
+    turn: i32,
+    name: String,
+    /// The arguments as an object, or the sentence that says what they were.
+    arguments: Result<Box<RawValue>, String>,
+    remaining: u32,
+    started: Instant,
+}
+
+/// A call of a batch before it is claimed.
+struct Prepared {
+    new: NewCall,
+    arguments: Result<Box<RawValue>, String>,
+}
+
+impl Prepared {
+    fn claimed(self, run: Uuid, turn: i32, remaining: i32) -> Claimed {
+        Claimed {
+            run,
+            call_id: self.new.call_id,
+            machine_id: self.new.machine_id,
+            turn,
+            name: self.new.name,
+            arguments: self.arguments,
+            remaining: u32::try_from(remaining).unwrap_or(0),
+            started: Instant::now(),
+        }
+    }
+}
+
+impl Engine {
+    /// Makes a batch of calls. The batch is work of its own: a caller that goes
+    /// away loses only the answer.
+    ///
+    /// # Errors
+    /// [`RunError::NotFound`], [`RunError::Ended`], [`RunError::CallIdReused`] before anything
+    /// ran, or a failure after which the same request may be sent again.
+    pub async fn call(
+        self: &Arc<Self>,
+        run: Uuid,
+        calls: Vec<CallInput>,
+    ) -> Result<BatchResult, RunError> {
+        let (send, receive) = oneshot::channel();
+        let engine = Arc::clone(self);
+        self.tasks.spawn(async move {
+            // The caller may be gone; then the messages are all that is left.
+            let _ = send.send(engine.batch(run, calls).await);
+        });
+        receive
+            .await
+            .unwrap_or_else(|_| Err(RunError::Fault("the batch ended without an answer".into())))
+    }
+
+    async fn batch(
+        self: &Arc<Self>,
+        run: Uuid,
+        calls: Vec<CallInput>,
+    ) -> Result<BatchResult, RunError> {
+        let order: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
+        let prepared = self.prepare(run, calls)?;
+        let claim = self.claim(run, prepared).await?;
+        let mut messages: HashMap<String, Message> = self.execute_all(claim.claimed).await?;
+        for call_id in claim.others {
+            let message = self.wait(run, &call_id).await?;
+            messages.insert(call_id, message);
+        }
+        let results = order
+            .into_iter()
+            .map(|id| {
+                let message = messages
+                    .get(&id)
+                    .ok_or_else(|| RunError::Fault("a call of the batch has no message".into()))?;
+                result(id, message)
+            })
+            .collect::<Result<_, RunError>>()?;
+        Ok(BatchResult {
+            results,
+            remaining_tool_calls: claim.remaining,
+        })
+    }
+
+    /// Reads each call once; an id that comes twice is one call when both are equal.
+    fn prepare(&self, run: Uuid, calls: Vec<CallInput>) -> Result<Vec<Prepared>, RunError> {
+        let mut digests: HashMap<String, Vec<u8>> = HashMap::new();
+        let mut prepared = Vec::new();
+        for call in calls {
+            let arguments = super::arguments::parse(call.arguments.as_deref());
+            // What is compared is what was meant, so that a text and the object in it are one.
+            let received = arguments.as_deref().ok().or(call.arguments.as_deref());
+            let digest = digest::call_digest(&self.digest_key, &call.name, received);
+            match digests.get(&call.id) {
+                Some(first) if *first == digest => continue,
+                Some(_) => return Err(RunError::CallIdReused(call.id)),
+                None => {}
+            }
+            digests.insert(call.id.clone(), digest.clone());
+            prepared.push(Prepared {
+                new: NewCall {
+                    machine_id: digest::machine_id(run, &call.id),
+                    name: self.redactor.apply(&call.name.replace('\0', "\u{fffd}")),
+                    arguments: self.stored_arguments(received),
+                    digest,
+                    call_id: call.id,
+                },
+                arguments,
+            });
+        }
+        Ok(prepared)
+    }
+
+    /// The arguments as they are stored: redacted, key order and digits kept. What
+    /// is no JSON after that, or no JSON that a reader could take in, is kept as a text.
+    fn stored_arguments(&self, arguments: Option<&RawValue>) -> String {
+        let text = self.redactor.apply(arguments.map_or("{}", RawValue::get));
+        if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
+            return text;
+        }
+        serde_json::Value::String(text.replace('\0', "\u{fffd}")).to_string()
+    }
+
+    /// A call that a sweep took. When its stored arguments are not the received ones,
+    /// because something in them was redacted, it is refused instead of run.
+    pub(super) fn taken_over(&self, call: &OpenCall) -> Claimed {
+        let raw = RawValue::from_string(call.arguments.clone()).ok();
+        let same = raw.as_deref().is_some_and(|raw| {
+            digest::call_digest(&self.digest_key, &call.name, Some(raw)) == call.digest
+        });
+        let arguments = if same {
+            super::arguments::parse(raw.as_deref())
+        } else {
+            Err(
+                "the call was interrupted before it ran, and its arguments were not kept; \
+                 nothing was done, call again"
+                    .to_owned(),
+            )
+        };
+        Claimed {
+            run: call.run,
+            call_id: call.call_id.clone(),
+            machine_id: call.machine_id.clone(),
+            turn: call.turn,
+            name: call.name.clone(),
+            arguments,
+            remaining: u32::try_from(call.remaining).unwrap_or(0),
+            started: Instant::now(),
+        }
+    }
+}
+
+pub(super) use remote::cancelled;
+
+/// The filter of a name and whether its metadata carries `exit_code`, where the
+/// turn's snapshot is not at hand.
+pub(super) fn filter_and_code(name: &str) -> (Filter, bool) {
+    let filter = tools::find(name).map_or(Filter::None, |tool| tool.filter);
+    (filter, target::has_exit_code(name))
+}
+
+pub(super) fn result(id: String, message: &Message) -> Result<CallResult, RunError> {
+    Ok(CallResult {
+        id,
+        content: message.content.clone(),
+        metadata: RawValue::from_string(message.metadata.clone())?,
+    })
+}

@@ -1,0 +1,70 @@
+//! What every part of a run shares: the database, the machines, the keys, and what is in flight here.
+
+use std::sync::Arc;
+
+use ring::hmac;
+use sqlx::PgPool;
+
+use super::inflight::Inflight;
+use super::result::{MACHINE_SLACK_BYTES, Redactor};
+use super::snapshot::Snapshots;
+use super::tasks::Tasks;
+use crate::machine::Machines;
+use crate::metrics::Metrics;
+
+/// The engine of all runs on this replica. No truth lives in it: what it caches
+/// never changes, and what it knows of calls in flight only saves time.
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) pool: PgPool,
+    pub(crate) metrics: Metrics,
+    pub(super) machines: Machines,
+    pub(super) digest_key: hmac::Key,
+    pub(super) cap_bytes: usize,
+    pub(super) redactor: Redactor,
+    pub(super) inflight: Inflight,
+    pub(super) snapshots: Snapshots,
+    pub(super) tasks: Tasks,
+}
+
+impl Engine {
+    /// An engine over a database. `digest_key` keys the digests of calls, so it
+    /// must be the same on every replica.
+    #[must_use]
+    pub fn new(
+        pool: PgPool,
+        machines: Machines,
+        digest_key: &[u8; 32],
+        cap_bytes: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            pool,
+            metrics: Metrics::default(),
+            machines,
+            digest_key: hmac::Key::new(hmac::HMAC_SHA256, digest_key),
+            cap_bytes,
+            // Nothing stores secrets yet, so there is nothing to find.
+            redactor: Redactor::default(),
+            inflight: Inflight::default(),
+            snapshots: Snapshots::default(),
+            tasks: Tasks::default(),
+        })
+    }
+
+    /// The database.
+    #[must_use]
+    pub const fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Most bytes of output that a machine is asked for.
+    pub(super) const fn max_output_bytes(&self) -> u64 {
+        self.cap_bytes as u64 + MACHINE_SLACK_BYTES
+    }
+}

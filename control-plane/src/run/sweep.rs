@@ -1,0 +1,122 @@
+//! What keeps runs going when someone dies: leases renewed, expired ones taken over, idle runs ended.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::engine::Engine;
+use super::error::RunError;
+use super::inflight::Guard;
+use crate::store::calls::{self, LEASE_S, OpenCall};
+use crate::store::runs;
+use crate::telemetry::chain;
+
+const RENEW_EVERY: Duration = Duration::from_secs(3);
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+const IDLE_EVERY: Duration = Duration::from_secs(300);
+/// Time after which the same failure is logged again.
+const TELL_AGAIN_AFTER: Duration = Duration::from_secs(60);
+/// Calls taken over at once.
+const TAKEN_AT_ONCE: i64 = 32;
+
+impl Engine {
+    /// Runs until `stop` changes; then waits at most `grace` for what is in flight and
+    /// lets go of the rest, so that another replica takes it over at once.
+    pub async fn maintain(self: Arc<Self>, mut stop: watch::Receiver<bool>, grace: Duration) {
+        let mut tick = interval(SWEEP_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut renewed, mut looked) = (Instant::now(), None::<Instant>);
+        let mut told = Told::default();
+        loop {
+            tokio::select! {
+                _ = tick.tick() => {}
+                _ = stop.changed() => break,
+            }
+            if renewed.elapsed() >= RENEW_EVERY {
+                renewed = Instant::now();
+                told.tell("leases were not renewed", self.renew(LEASE_S).await);
+            }
+            told.tell("expired calls were not taken over", self.sweep().await);
+            if looked.is_none_or(|at| at.elapsed() >= IDLE_EVERY) {
+                looked = Some(Instant::now());
+                told.tell("idle runs were not ended", self.end_idle().await);
+            }
+        }
+        // Given back while the work still holds its registrations.
+        let unfinished = self.tasks.finish(grace).await;
+        told.tell("leases were not given back", self.renew(0).await);
+        drop(unfinished);
+    }
+
+    async fn renew(&self, seconds: i32) -> Result<(), RunError> {
+        let held = self.inflight.keys();
+        if !held.is_empty() {
+            calls::renew(&self.pool, &held, seconds).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes over calls whose lease ended: claimed ones run, sent ones are asked after.
+    async fn sweep(self: &Arc<Self>) -> Result<(), RunError> {
+        for call in calls::take_expired(&self.pool, TAKEN_AT_ONCE).await? {
+            let Some(guard) = self.inflight.register(call.run, &call.call_id) else {
+                // Executed here after all; taking it renewed its lease.
+                continue;
+            };
+            tracing::info!(run = %call.run, call = call.call_id, state = call.state, "a call is taken over");
+            let engine = Arc::clone(self);
+            self.tasks.spawn(async move {
+                let taken = engine.take_over(call, guard).await;
+                Told::default().tell("a call was not taken over", taken);
+            });
+        }
+        Ok(())
+    }
+
+    async fn take_over(self: &Arc<Self>, call: OpenCall, guard: Guard) -> Result<(), RunError> {
+        let claimed = self.taken_over(&call);
+        if !call.is_sent() {
+            return self.execute_taken(claimed, guard).await;
+        }
+        let destination = calls::destination(&self.pool, call.run).await?;
+        self.recover(claimed, guard, destination).await
+    }
+
+    async fn end_idle(self: &Arc<Self>) -> Result<(), RunError> {
+        let mut db = self.pool.acquire().await?;
+        let idle = runs::idle(&mut db).await?;
+        drop(db);
+        for run in idle {
+            tracing::info!(%run, "a run without a request for 24 hours is ended");
+            self.end(run).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Failures that were logged, so that a database that is away is no flood of lines.
+#[derive(Default)]
+struct Told {
+    last: HashMap<&'static str, (String, Instant)>,
+}
+
+impl Told {
+    fn tell(&mut self, what: &'static str, result: Result<(), RunError>) {
+        let Err(error) = result else {
+            self.last.remove(what);
+            return;
+        };
+        let error = chain(&error);
+        let known = self
+            .last
+            .get(what)
+            .is_some_and(|(last, at)| *last == error && at.elapsed() < TELL_AGAIN_AFTER);
+        if !known {
+            tracing::warn!(error, "{what}");
+            self.last.insert(what, (error, Instant::now()));
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! PostgreSQL by noun; knows no machine and no HTTP.
+
+pub mod access;
+pub mod agents;
+pub mod audit;
+pub mod bindings;
+pub mod calls;
+pub mod guilds;
+pub mod issues;
+pub mod machines;
+pub mod memory;
+pub mod messages;
+pub mod notes;
+pub mod organisations;
+pub mod pool;
+pub mod runs;
+pub mod scripts;
+pub mod time;
+pub mod tokens;
+pub mod words;

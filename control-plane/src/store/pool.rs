@@ -1,0 +1,91 @@
+//! The pool of connections and the migrations it needs.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{ConnectOptions, PgPool};
+
+/// Every migration, embedded.
+pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations");
+
+/// Idle time after which a connection is asked whether it lives before it is used.
+const PING_AFTER: Duration = Duration::from_secs(3);
+
+/// A pool that connects on first use. `max` bounds its connections.
+///
+/// # Errors
+/// When the URL makes no sense.
+pub fn connect_lazily(url: &str, max: u32) -> sqlx::Result<PgPool> {
+    let options = PgConnectOptions::from_str(url)?
+        .application_name("guilds-control-plane")
+        .options([
+            // A lock that is never given must not hold a call for ever.
+            ("lock_timeout", "20s"),
+            ("idle_in_transaction_session_timeout", "60s"),
+        ])
+        .disable_statement_logging();
+    Ok(PgPoolOptions::new()
+        .max_connections(max)
+        .acquire_timeout(Duration::from_secs(5))
+        .idle_timeout(Duration::from_secs(300))
+        // A ping on each use would double the cost of a short call.
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                use sqlx::Connection as _;
+                if meta.idle_for < PING_AFTER {
+                    return Ok(true);
+                }
+                Ok(connection.ping().await.is_ok())
+            })
+        })
+        .connect_lazy_with(options))
+}
+
+/// Brings the database to this version's tables.
+///
+/// # Errors
+/// When the database does not answer or a migration fails.
+pub async fn migrate(pool: &PgPool) -> Result<(), sqlx::migrate::MigrateError> {
+    MIGRATIONS.run(pool).await
+}
+
+/// Why a database is not ready.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// It does not answer.
+    #[error("the database does not answer")]
+    Unreachable(#[source] sqlx::Error),
+    /// Its tables are older than this version.
+    #[error("the database's migrations are behind: run `guilds-control-plane migrate`")]
+    Behind,
+}
+
+/// Whether the database answers and has every migration of this version.
+///
+/// # Errors
+/// [`NotReady`], written for the operator.
+pub async fn ready(pool: &PgPool) -> Result<(), NotReady> {
+    let applied: Vec<i64> =
+        match sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success")
+            .fetch_all(pool)
+            .await
+        {
+            Ok(applied) => applied,
+            // 42P01: no such table; nothing was ever migrated.
+            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42P01") => {
+                return Err(NotReady::Behind);
+            }
+            Err(error) => return Err(NotReady::Unreachable(error)),
+        };
+    let missing = MIGRATIONS
+        .iter()
+        .any(|migration| !applied.contains(&migration.version));
+    if missing {
+        Err(NotReady::Behind)
+    } else {
+        Ok(())
+    }
+}
