@@ -1,0 +1,85 @@
+//! Chrome's profile in the agent's home, and its locks, which are judged by process and never by age.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use super::ChromeError;
+
+/// Where the profile lies below the home.
+const PROFILE: &str = ".config/guilds-chrome";
+
+/// Makes the profile's folder and removes locks whose owner no longer lives.
+pub fn prepare(home: &Path) -> Result<PathBuf, ChromeError> {
+    let profile = home.join(PROFILE);
+    let made = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&profile);
+    made.map_err(|error| match error.kind() {
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ChromeError::Refused(
+            format!("~/{PROFILE} is not a folder, so Chrome has no profile; move it away first"),
+        ),
+        _ => ChromeError::Failed {
+            message: "Chrome's profile could not be made".to_owned(),
+            detail: error.to_string(),
+        },
+    })?;
+    if let Some(pid) = owner(&profile) {
+        return Err(ChromeError::Refused(format!(
+            "the agent's own process {pid} runs a browser on Chrome's profile ~/{PROFILE}; end it first"
+        )));
+    }
+    for name in ["SingletonLock", "SingletonSocket", "SingletonCookie"] {
+        let _ = fs::remove_file(profile.join(name));
+    }
+    Ok(profile)
+}
+
+/// The living process that holds the profile's lock. The lock is a link to
+/// `<host>-<pid>`; a number given to another program since is no owner.
+fn owner(profile: &Path) -> Option<i32> {
+    let lock = fs::read_link(profile.join("SingletonLock")).ok()?;
+    let pid: i32 = lock.to_str()?.rsplit_once('-')?.1.parse().ok()?;
+    let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let flag = format!("--user-data-dir={}", profile.display());
+    command
+        .split(|byte| *byte == 0)
+        .any(|argument| argument == flag.as_bytes())
+        .then_some(pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_lock_of_a_process_that_is_no_chrome_is_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let profile = home.path().join(PROFILE);
+        fs::create_dir_all(&profile).unwrap();
+        // This process lives, and runs no browser.
+        symlink(
+            format!("host-{}", std::process::id()),
+            profile.join("SingletonLock"),
+        )
+        .unwrap();
+        assert_eq!(prepare(home.path()).unwrap(), profile);
+        assert!(fs::symlink_metadata(profile.join("SingletonLock")).is_err());
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join(".config"), "x").unwrap();
+        let Err(ChromeError::Refused(sentence)) = prepare(home.path()) else {
+            panic!("not refused");
+        };
+        assert_eq!(
+            sentence,
+            "~/.config/guilds-chrome is not a folder, so Chrome has no profile; move it away first"
+        );
+    }
+}

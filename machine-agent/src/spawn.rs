@@ -1,0 +1,259 @@
+//! The only place where processes start: runners, helpers, Chrome, and the few programs of the system that root needs.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Seek};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::fcntl::{FcntlArg, OFlag, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::process::{Child, Children};
+use crate::sys::{ChildSpec, Identity, Program};
+
+/// Where programs are looked for by an agent's processes.
+pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The front's own program, opened once: a replaced file on disk never mixes versions.
+///
+/// # Errors
+/// When the program can't be opened or copied.
+pub fn own_program() -> io::Result<OwnedFd> {
+    let mut file = File::open("/proc/self/exe")?;
+    // execveat(2) checks the file's own mode as the new user, not the folders
+    // it lies in. A file that others may not execute goes through a copy in
+    // memory, sealed so that nobody changes it.
+    if file.metadata()?.mode() & 0o001 != 0 {
+        return Ok(file.into());
+    }
+    let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+    let mut copy = File::from(memfd_create(c"guilds-machine-agent", flags)?);
+    io::copy(&mut file, &mut copy)?;
+    copy.rewind()?;
+    let seals = SealFlag::F_SEAL_WRITE
+        | SealFlag::F_SEAL_SHRINK
+        | SealFlag::F_SEAL_GROW
+        | SealFlag::F_SEAL_SEAL;
+    fcntl(&copy, FcntlArg::F_ADD_SEALS(seals))?;
+    Ok(copy.into())
+}
+
+/// The environment of everything that runs for an agent, built from nothing.
+#[must_use]
+pub fn environment(user: &str, home: &Path) -> Vec<(&'static str, String)> {
+    vec![
+        ("PATH", PATH.to_owned()),
+        ("HOME", home.display().to_string()),
+        ("USER", user.to_owned()),
+        ("LOGNAME", user.to_owned()),
+        ("SHELL", "/bin/bash".to_owned()),
+        ("LANG", "C.UTF-8".to_owned()),
+    ]
+}
+
+/// What a runner is started with.
+#[derive(Debug)]
+pub struct RunnerStart<'a> {
+    /// The front's own program.
+    pub program: &'a OwnedFd,
+    /// Listening socket; it becomes descriptor 3.
+    pub listener: &'a OwnedFd,
+    /// Arguments after the program's name.
+    pub arguments: Vec<String>,
+    /// Environment.
+    pub environment: Vec<(&'static str, String)>,
+    /// User to become; none when the front isn't root.
+    pub identity: Option<Identity>,
+    /// Group to be born in.
+    pub cgroup: Option<&'a Path>,
+    /// Version 1 groups to join.
+    pub join: Vec<OwnedFd>,
+}
+
+/// Starts an agent's runner.
+///
+/// Its stderr is the front's own, on purpose: its few lines then outlive a
+/// restart of the front, and as the runner is not dumpable nothing else of the
+/// agent reaches that descriptor. Its stdin and stdout are `/dev/null`.
+///
+/// # Errors
+/// The step that failed.
+pub fn runner(children: &Children, start: &RunnerStart<'_>) -> io::Result<Child> {
+    let null = null()?;
+    let stderr = io::stderr();
+    launch(
+        children,
+        &Launch {
+            program: Program::Open(start.program),
+            name: "guilds-machine-agent",
+            arguments: &start.arguments,
+            environment: &start.environment,
+            descriptors: &[
+                null.as_raw_fd(),
+                null.as_raw_fd(),
+                stderr.as_raw_fd(),
+                start.listener.as_raw_fd(),
+            ],
+            cgroup: start.cgroup,
+            join: &start.join,
+            identity: start.identity,
+            directory: Path::new("/"),
+        },
+    )
+}
+
+/// What a helper or Chrome is started with, by the agent's runner.
+#[derive(Debug)]
+pub struct AgentStart<'a> {
+    /// Path of the program.
+    pub program: &'a Path,
+    /// Arguments after the program's name.
+    pub arguments: Vec<String>,
+    /// Environment.
+    pub environment: Vec<(&'static str, String)>,
+    /// Descriptors 0, 1 and 2; none of them means `/dev/null`.
+    pub stdio: [Option<&'a OwnedFd>; 3],
+    /// Group to be born in.
+    pub cgroup: Option<&'a Path>,
+    /// Working directory.
+    pub directory: &'a Path,
+}
+
+/// Starts a helper or Chrome as the agent that this process already is.
+///
+/// # Errors
+/// The step that failed, or why the program can't be opened.
+pub fn for_agent(children: &Children, start: &AgentStart<'_>) -> io::Result<Child> {
+    let null = null()?;
+    let program = CString::new(start.program.as_os_str().as_encoded_bytes())?;
+    let descriptors: Vec<RawFd> = start
+        .stdio
+        .iter()
+        .map(|given| given.map_or(null.as_raw_fd(), AsRawFd::as_raw_fd))
+        .collect();
+    launch(
+        children,
+        &Launch {
+            program: Program::Path(&program),
+            name: &start.program.display().to_string(),
+            arguments: &start.arguments,
+            environment: &start.environment,
+            descriptors: &descriptors,
+            cgroup: start.cgroup,
+            join: &[],
+            identity: None,
+            directory: start.directory,
+        },
+    )
+}
+
+struct Launch<'a> {
+    program: Program<'a>,
+    name: &'a str,
+    arguments: &'a [String],
+    environment: &'a [(&'static str, String)],
+    descriptors: &'a [RawFd],
+    cgroup: Option<&'a Path>,
+    join: &'a [OwnedFd],
+    identity: Option<Identity>,
+    directory: &'a Path,
+}
+
+fn launch(children: &Children, launch: &Launch<'_>) -> io::Result<Child> {
+    let mut arguments = vec![CString::new(launch.name)?];
+    for argument in launch.arguments {
+        arguments.push(CString::new(argument.as_str())?);
+    }
+    let mut environment = Vec::new();
+    for (name, value) in launch.environment {
+        environment.push(CString::new(format!("{name}={value}"))?);
+    }
+    let cgroup = launch.cgroup.map(open_directory).transpose()?;
+    let started = children.start(&ChildSpec {
+        program: launch.program,
+        arguments: &arguments,
+        environment: &environment,
+        descriptors: launch.descriptors,
+        cgroup: cgroup.as_ref(),
+        join: launch.join,
+        identity: launch.identity,
+        directory: &CString::new(launch.directory.as_os_str().as_encoded_bytes())?,
+    });
+    started.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", launch.name)))
+}
+
+fn null() -> io::Result<OwnedFd> {
+    let file = File::options().read(true).write(true).open("/dev/null")?;
+    Ok(file.into())
+}
+
+fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let mut options = File::options();
+    options.read(true).custom_flags(OFlag::O_DIRECTORY.bits());
+    Ok(options.open(path)?.into())
+}
+
+/// How a program of the system ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, cut at [`MOST_OUTPUT`].
+    pub stdout: String,
+    /// Standard error, cut likewise.
+    pub stderr: String,
+}
+
+/// Most output kept of a program of the system, in bytes.
+pub const MOST_OUTPUT: u64 = 1 << 20;
+
+/// Runs a program of the system (accounts, firewall) with `input` on its stdin.
+///
+/// # Errors
+/// When it can't start, or has not ended after 20 s; it is ended then.
+#[expect(clippy::disallowed_methods, reason = "this is the crate's spawn.rs")]
+pub async fn system(program: &str, arguments: &[&str], input: &str) -> io::Result<Outcome> {
+    let mut child = tokio::process::Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let work = async {
+        let write = async {
+            if let Some(mut stdin) = stdin {
+                // It may end without reading; its exit code says more.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            }
+        };
+        let ((), stdout, stderr) = tokio::join!(write, read_most(stdout), read_most(stderr));
+        io::Result::Ok(Outcome {
+            code: child.wait().await?.code(),
+            stdout: stdout?,
+            stderr: stderr?,
+        })
+    };
+    tokio::time::timeout(Duration::from_secs(20), work)
+        .await
+        .unwrap_or_else(|_| Err(io::Error::other(format!("{program} did not end in 20 s"))))
+}
+
+async fn read_most(stream: Option<impl tokio::io::AsyncRead + Unpin>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        stream.take(MOST_OUTPUT).read_to_end(&mut bytes).await?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
