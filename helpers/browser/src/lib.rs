@@ -1,0 +1,27 @@
+//! Drives the agent's own Chrome over its DevTools port, one process for each tool call.
+
+mod address;
+mod call;
+mod click;
+mod command_line;
+mod endpoint;
+mod event;
+mod files;
+mod frame;
+mod memory;
+mod navigate;
+mod problem;
+mod screenshot;
+mod session;
+mod settle;
+mod snapshot;
+mod tab;
+mod target;
+mod tree;
+mod watch;
+mod wire;
+
+pub use call::answer;
+pub use command_line::{CommandLine, Verb};
+pub use problem::Problem;
+pub use session::Session;

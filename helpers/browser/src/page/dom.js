@@ -1,0 +1,177 @@
+//! The composed tree: parents across shadow roots, text, visibility, and what assistive technology cannot see.
+
+const SKIPPED_TEXT = new Set(["SCRIPT", "NOSCRIPT", "STYLE"]);
+const NEVER_SEEN = new Set(["STYLE", "SCRIPT", "NOSCRIPT", "TEMPLATE"]);
+
+// One call looks at one moment, so what was computed once holds until the next look.
+let styles = new WeakMap();
+let hiddenness = new WeakMap();
+let names = new WeakMap();
+let texts = new WeakMap();
+
+function forget() {
+  styles = new WeakMap();
+  hiddenness = new WeakMap();
+  names = new WeakMap();
+  texts = new WeakMap();
+}
+
+function normalize(text) {
+  return text.replace(/[\u200b\u00ad]/g, "").trim().replace(/\s+/g, " ");
+}
+
+function parentOrHost(node) {
+  const parent = node.parentNode;
+  if (!parent) return null;
+  if (parent.nodeType === Node.ELEMENT_NODE) return parent;
+  return parent.nodeType === Node.DOCUMENT_FRAGMENT_NODE ? (parent.host ?? null) : null;
+}
+
+function composedContains(ancestor, node) {
+  for (let at = node; at; at = parentOrHost(at)) if (at === ancestor) return true;
+  return false;
+}
+
+/// The nearest of the element and its composed ancestors that matches `css`.
+function closestAcross(element, css) {
+  for (let at = element; at; at = parentOrHost(at)) if (at.matches(css)) return at;
+  return null;
+}
+
+/// Elements under `root` in the order of every engine: light descendants of a
+/// root first, then the shadow roots found among them, each the same way.
+function everyElement(root) {
+  const found = [];
+  const visit = (from) => {
+    const here = from.querySelectorAll("*");
+    for (const element of here) found.push(element);
+    if (from.shadowRoot) visit(from.shadowRoot);
+    for (const element of here) if (element.shadowRoot) visit(element.shadowRoot);
+  };
+  visit(root);
+  return found;
+}
+
+function styleOf(element) {
+  let style = styles.get(element);
+  if (!style) {
+    style = getComputedStyle(element);
+    styles.set(element, style);
+  }
+  return style;
+}
+
+function textNodeHasBox(node) {
+  const range = document.createRange();
+  range.selectNode(node);
+  const box = range.getBoundingClientRect();
+  return box.width > 0 && box.height > 0;
+}
+
+/// Has a box to look at; opacity and the viewport do not matter.
+function isVisible(element) {
+  const style = styleOf(element);
+  if (style.display === "contents") {
+    for (const child of element.childNodes) {
+      if (child.nodeType === Node.ELEMENT_NODE && isVisible(child)) return true;
+      if (child.nodeType === Node.TEXT_NODE && textNodeHasBox(child)) return true;
+    }
+    return false;
+  }
+  if (!element.checkVisibility() || style.visibility !== "visible") return false;
+  const box = element.getBoundingClientRect();
+  return box.width > 0 && box.height > 0;
+}
+
+function cutOffFromTree(element) {
+  const known = hiddenness.get(element);
+  if (known !== undefined) return known;
+  let hidden = false;
+  if (element.parentElement?.shadowRoot && !element.assignedSlot) hidden = true;
+  else if (styleOf(element).display === "none") hidden = true;
+  else if (element.getAttribute("aria-hidden")?.toLowerCase() === "true") hidden = true;
+  else {
+    const parent = parentOrHost(element);
+    hidden = parent ? cutOffFromTree(parent) : false;
+  }
+  hiddenness.set(element, hidden);
+  return hidden;
+}
+
+/// Out of the accessibility tree. A box of no size is not.
+function isHiddenForAria(element) {
+  if (NEVER_SEEN.has(element.tagName)) return true;
+  const style = styleOf(element);
+  const slot = element.tagName === "SLOT";
+  if (style.display === "contents" && !slot) {
+    for (const child of element.childNodes) {
+      if (child.nodeType === Node.ELEMENT_NODE && !isHiddenForAria(child)) return false;
+      if (child.nodeType === Node.TEXT_NODE && textNodeHasBox(child)) return false;
+    }
+    return true;
+  }
+  const option = element.tagName === "OPTION" && element.closest("select");
+  if (!option && !slot && (!element.checkVisibility() || style.visibility !== "visible")) return true;
+  return cutOffFromTree(element);
+}
+
+/// Whole text of an element and its immediate runs, as the text engine compares them.
+function textOf(root) {
+  const known = texts.get(root);
+  if (known) return known;
+  const value = { full: "", normal: "", immediate: [] };
+  const skip = SKIPPED_TEXT.has(root.nodeName) || (root.nodeType === Node.ELEMENT_NODE && document.head?.contains(root));
+  if (!skip) {
+    if (root instanceof HTMLInputElement && ["submit", "button", "reset"].includes(root.type)) {
+      value.full = root.value;
+      value.immediate.push(root.value);
+    } else {
+      let run = "";
+      for (const child of root.childNodes) {
+        if (child.nodeType === Node.TEXT_NODE) {
+          value.full += child.nodeValue ?? "";
+          run += child.nodeValue ?? "";
+        } else if (child.nodeType !== Node.COMMENT_NODE) {
+          if (run) value.immediate.push(run);
+          run = "";
+          if (child.nodeType === Node.ELEMENT_NODE) value.full += textOf(child).full;
+        }
+      }
+      if (run) value.immediate.push(run);
+      if (root.shadowRoot) value.full += textOf(root.shadowRoot).full;
+    }
+  }
+  value.normal = normalize(value.full);
+  value.immediate = value.immediate.map(normalize).filter((run) => run !== "");
+  texts.set(root, value);
+  return value;
+}
+
+/// A short line of markup that a reader recognises the element by.
+function preview(element) {
+  const attributes = [];
+  for (const { name, value } of element.attributes) {
+    if (name === "style") continue;
+    if (name === "value" && element.type === "password") continue;
+    if (value === "true" && ["checked", "selected", "disabled", "readonly", "multiple"].includes(name)) {
+      attributes.push(` ${name}`);
+    } else attributes.push(value === "" ? ` ${name}` : ` ${name}="${cut(value, 50)}"`);
+  }
+  attributes.sort((a, b) => a.length - b.length);
+  let shown = "";
+  for (const attribute of attributes) {
+    if (shown.length + attribute.length > 120) break;
+    shown += attribute;
+  }
+  const tag = element.localName;
+  if (["input", "img", "br", "hr", "area", "embed", "source", "wbr"].includes(tag)) return `<${tag}${shown}/>`;
+  let text = "";
+  if (element.children.length === 0) text = cut(normalize(element.textContent ?? ""), 50);
+  else text = "…";
+  return `<${tag}${shown}>${text}</${tag}>`;
+}
+
+function cut(text, most) {
+  const characters = Array.from(text);
+  return characters.length <= most ? text : characters.slice(0, most - 1).join("") + "…";
+}

@@ -1,0 +1,227 @@
+//! The tree a model reads: lines of roles, names, states and values, with the frames to be stitched in.
+
+const INTERACTIVE = new Set(
+  ("button checkbox combobox gridcell link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox " +
+    "slider spinbutton switch tab textbox treeitem").split(" "),
+);
+const VALUED = new Set(["textbox", "searchbox", "combobox", "spinbutton", "slider", "progressbar", "meter"]);
+const SECRET_FIELDS = /^(cc-number|cc-csc|one-time-code|current-password|new-password)$/;
+const MASK = "••••••";
+
+function tidy(text) {
+  return normalize(text.toWellFormed());
+}
+
+/// The states that `role=` can ask for, in its own words.
+function statesOf(element, role) {
+  const states = [];
+  if (ROLES_WITH.checked.includes(role)) {
+    const checked = checkedOf(element);
+    if (checked) states.push(checked === "mixed" ? "[checked=mixed]" : "[checked]");
+  }
+  if (disabledOf(element)) states.push("[disabled]");
+  if (expandedOf(element)) states.push("[expanded]");
+  if (role === "heading" || role === "treeitem") {
+    const level = levelOf(element);
+    if (level) states.push(`[level=${level}]`);
+  }
+  const pressed = pressedOf(element);
+  if (pressed) states.push(pressed === "mixed" ? "[pressed=mixed]" : "[pressed]");
+  if (selectedOf(element)) states.push("[selected]");
+  return states;
+}
+
+function valueOf(element, role) {
+  if (!VALUED.has(role)) return "";
+  if (element.tagName === "SELECT") return tidy([...element.selectedOptions].map((option) => option.label || option.text).join(", "));
+  if (element instanceof HTMLInputElement) {
+    if (element.type === "password" || SECRET_FIELDS.test(element.autocomplete)) return element.value ? MASK : "";
+    return tidy(element.value);
+  }
+  if (element instanceof HTMLTextAreaElement) return tidy(element.value);
+  const aria = element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow");
+  if (aria !== null) return tidy(aria);
+  if ("value" in element && typeof element.value === "number") return String(element.value);
+  return role === "textbox" || role === "searchbox" ? tidy(element.innerText ?? "") : "";
+}
+
+function isClickRoot(element) {
+  if (!isVisible(element) || styleOf(element).cursor !== "pointer") return false;
+  const parent = parentOrHost(element);
+  return !parent || styleOf(parent).cursor !== "pointer";
+}
+
+function childNodesOf(element) {
+  if (element.tagName === "SLOT") {
+    const assigned = element.assignedNodes();
+    return assigned.length ? assigned : [...element.childNodes];
+  }
+  const inside = element.shadowRoot ? [...element.shadowRoot.childNodes] : [...element.childNodes].filter((child) => !child.assignedSlot);
+  return inside.concat(referenced(element, "aria-owns"));
+}
+
+/// Nodes of a parent: `{ role, name, states, value, children, … }` or text.
+function nodesUnder(element, cx, out) {
+  for (const child of childNodesOf(element)) {
+    if (child.nodeType === Node.TEXT_NODE) {
+      if (!cx.quiet && !cx.hidden) addText(out, child.nodeValue ?? "");
+    } else if (child.nodeType === Node.ELEMENT_NODE && !cx.seen.has(child)) {
+      cx.seen.add(child);
+      addElement(child, cx, out);
+    }
+  }
+}
+
+function addText(out, text) {
+  const last = out[out.length - 1];
+  if (typeof last === "string") out[out.length - 1] = last + text;
+  else out.push(text);
+}
+
+function addElement(element, cx, out) {
+  if (NEVER_SEEN.has(element.tagName)) return;
+  const fileInput = element.tagName === "INPUT" && element.type === "file";
+  const hidden = isHiddenForAria(element);
+  if (hidden && !isVisible(element) && !fileInput) {
+    // What lies under `visibility: hidden` or `display: contents` can be visible again.
+    if (styleOf(element).display === "none") return;
+    nodesUnder(element, { ...cx, hidden: true }, out);
+    return;
+  }
+  const inner = { ...cx, hidden };
+  const role = roleOf(element);
+  const clickable = isClickRoot(element);
+  const block = !["inline", "contents"].includes(styleOf(element).display) || element.tagName === "BR";
+  if (element.tagName === "IFRAME" || element.tagName === "FRAME") {
+    const frame = hidden ? -1 : frames.indexOf(element);
+    if (frame !== -1) out.push({ role: "iframe", name: nameOf(element), states: [], value: "", children: [], frame });
+    return;
+  }
+  const meaning = role !== null && role !== "presentation" && role !== "none" && role !== "generic" && role !== "document";
+  if (hidden && !INTERACTIVE.has(role ?? "") && !clickable && !fileInput) {
+    nodesUnder(element, inner, out);
+    return;
+  }
+  if (!meaning && !clickable) {
+    if (block) addText(out, " ");
+    for (const text of [generatedText(element, "::before")]) if (text && !hidden && !cx.quiet) addText(out, text);
+    nodesUnder(element, inner, out);
+    for (const text of [generatedText(element, "::after")]) if (text && !hidden && !cx.quiet) addText(out, text);
+    if (block) addText(out, " ");
+    return;
+  }
+  out.push(nodeFor(element, meaning ? role : "generic", hidden, inner));
+}
+
+function nodeFor(element, role, hidden, cx) {
+  const node = {
+    element, role, hidden,
+    name: role === "generic" ? "" : tidy(nameOf(element, hidden)),
+    states: (role === "generic" ? [] : statesOf(element, role)).concat(hidden ? ["[include-hidden]"] : []),
+    value: valueOf(element, role),
+    children: [],
+  };
+  const valued = VALUED.has(role) && element.tagName !== "SELECT" && (element.matches("input, textarea") || element.isContentEditable);
+  if (valued) return node;
+  nodesUnder(element, cx, node.children);
+  node.children = node.children
+    .map((child) => (typeof child === "string" ? tidy(child) : child))
+    .filter((child) => child !== "");
+  const spoken = NAME_FROM_CONTENT.has(role) && node.name !== "";
+  if (spoken) node.children = node.children.filter((child) => typeof child !== "string" || !node.name.includes(child));
+  // A row's name repeats its cells; they are printed right below it.
+  if (role === "row" && node.name.length > 80 && node.children.length > 0) node.name = "";
+  if (element.tagName === "A" && element.getAttribute("href")) node.url = tidy(shortUrl(element.getAttribute("href")));
+  const placeholder = element.getAttribute("placeholder");
+  if (placeholder && tidy(placeholder) !== node.name) node.placeholder = tidy(placeholder);
+  return node;
+}
+
+function shortUrl(url) {
+  const data = /^data:([^;,]*)/i.exec(url);
+  return data ? `data:${data[1]} (${url.length} characters)` : cut(url, 200);
+}
+
+const keyOf = (role, name) => `${role} ${JSON.stringify(name)}`;
+
+/// How many elements `role=` finds for each role and name of something
+/// interactive, and which of them each element is.
+function countAlike() {
+  const totals = new Map();
+  const places = new Map();
+  for (const element of everyElement(document)) {
+    const role = roleOf(element);
+    if (!INTERACTIVE.has(role ?? "") || isHiddenForAria(element)) continue;
+    const key = keyOf(role, nameOf(element));
+    const place = totals.get(key) ?? 0;
+    places.set(element, place);
+    totals.set(key, place + 1);
+  }
+  return { totals, places };
+}
+
+function render(nodes, depth, alike, lines) {
+  for (const node of nodes) {
+    if (typeof node === "string") {
+      lines.push({ depth, head: `- text: ${node}`, tail: "" });
+      continue;
+    }
+    const only = node.children.length === 1 && typeof node.children[0] === "string" && !node.url && !node.placeholder;
+    const value = node.value || (only ? node.children[0] : "");
+    const below = only && !node.value ? [] : node.children;
+    const line = { depth, head: `- ${node.role}${node.name ? ` ${JSON.stringify(node.name)}` : ""}`, tail: node.states.map((state) => ` ${state}`).join("") };
+    if (node.frame !== undefined) line.frame = node.frame;
+    const interactive = INTERACTIVE.has(node.role);
+    if (node.element && (node.role === "generic" || node.hidden || (interactive && node.name === "" && node.role !== "gridcell"))) {
+      line.target = uniqueCss(node.element);
+    } else if (interactive && !node.hidden) {
+      line.key = keyOf(node.role, nameOf(node.element));
+      line.place = alike.places.get(node.element) ?? 0;
+    }
+    const props = [];
+    if (node.url) props.push(`/url: ${node.url}`);
+    if (node.placeholder) props.push(`/placeholder: ${node.placeholder}`);
+    const more = below.length > 0 || props.length > 0;
+    line.end = value ? `: ${value}` : more ? ":" : "";
+    lines.push(line);
+    for (const prop of props) lines.push({ depth: depth + 1, head: `- ${prop}`, tail: "" });
+    render(below, depth + 1, alike, lines);
+  }
+}
+
+let frames = [];
+
+/// Finds the frames of this document that the tree shows; their number.
+function collectFrames() {
+  forget();
+  frames = everyElement(document).filter(
+    (element) => (element.tagName === "IFRAME" || element.tagName === "FRAME") && !isHiddenForAria(element) && isVisible(element),
+  );
+  return frames.length;
+}
+
+function frameElement(index) {
+  return frames[index];
+}
+
+function snapshot() {
+  const nodes = [];
+  const root = document.body ?? document.documentElement;
+  if (root) nodesUnder(root, { seen: new Set(), hidden: false, quiet: false }, nodes);
+  const clean = nodes.map((node) => (typeof node === "string" ? tidy(node) : node)).filter((node) => node !== "");
+  const alike = countAlike();
+  const lines = [];
+  render(clean, 0, alike, lines);
+  const keys = new Set(lines.map((line) => line.key).filter(Boolean));
+  const totals = Object.fromEntries([...alike.totals].filter(([key]) => keys.has(key) || frames.length > 0 || window !== window.top));
+  return { url: location.href, title: tidy(document.title), lines, totals };
+}
+
+/// How often each of the targets matches in this document.
+function countTargets(targets) {
+  return targets.map((target) => query(`css=${target}`).length);
+}
+
+function place() {
+  return { url: location.href, title: tidy(document.title), state: document.readyState };
+}

@@ -1,0 +1,139 @@
+//! A call's session: the connection, the tab it works in, and what is to be told at the end.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chromiumoxide::Command;
+use chromiumoxide::cdp::browser_protocol::browser::{
+    SetDownloadBehaviorBehavior, SetDownloadBehaviorParams,
+};
+use chromiumoxide::cdp::browser_protocol::input::{
+    DispatchMouseEventParams, DispatchMouseEventType, MouseButton,
+};
+
+use crate::endpoint;
+use crate::memory::Memory;
+use crate::problem::Problem;
+use crate::watch::shortened;
+use crate::wire::Wire;
+
+/// Folder of the home that downloads go to.
+pub const DOWNLOADS: &str = "downloads";
+
+/// Everything one call works with.
+pub struct Session {
+    pub(crate) wire: Wire,
+    pub(crate) home: PathBuf,
+    pub(crate) memory: Memory,
+    /// Lines for the end of the result.
+    pub(crate) notes: Vec<String>,
+    /// What the call is busy with, for the sentence at its limit.
+    pub(crate) doing: &'static str,
+    /// A mouse button went down at this point and has not come up.
+    pub(crate) pressed: Option<(f64, f64)>,
+}
+
+impl Session {
+    /// Connects to the Chrome at 127.0.0.1:`port` and makes downloads land in the home.
+    ///
+    /// # Errors
+    /// A refusal when Chrome doesn't answer.
+    pub async fn connect(port: u16, home: &Path) -> Result<Self, Problem> {
+        let url = endpoint::websocket_url(port).await?;
+        let mut wire = Wire::connect(&url).await?;
+        let mut downloads = SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Allow);
+        downloads.download_path = Some(home.join(DOWNLOADS).to_string_lossy().into_owned());
+        downloads.events_enabled = Some(true);
+        wire.send(None, downloads)?;
+        Ok(Self {
+            wire,
+            home: home.to_owned(),
+            memory: Memory::load(home),
+            notes: Vec::new(),
+            doing: "connecting to the browser",
+            pressed: None,
+        })
+    }
+
+    /// The DevTools session of the current tab.
+    pub(crate) fn tab(&self) -> Result<String, Problem> {
+        self.wire
+            .watch
+            .session
+            .clone()
+            .ok_or_else(|| Problem::Failed("no tab is attached".to_owned()))
+    }
+
+    /// Sends any DevTools command to the current tab and waits briefly, not for its reply.
+    ///
+    /// # Errors
+    /// When the connection ended.
+    pub async fn send<C: Command>(&mut self, command: C) -> Result<(), Problem> {
+        let session = self.tab()?;
+        self.wire.send(Some(&session), command)?;
+        match self.wire.linger(Duration::from_millis(200)).await {
+            Err(Problem::Crashed | Problem::Closed) | Ok(()) => Ok(()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// Lets go of a mouse button that a cut-off click left down.
+    pub(crate) async fn release(&mut self) -> Result<(), Problem> {
+        let (Some((x, y)), Some(session)) = (self.pressed.take(), self.wire.watch.session.clone())
+        else {
+            return Ok(());
+        };
+        self.wire
+            .call(
+                Some(&session),
+                mouse(DispatchMouseEventType::MouseReleased, x, y),
+            )
+            .await
+            .map(|_| ())
+    }
+
+    /// Lines on what happened beside the answer, each once.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .wire
+            .watch
+            .take_dialogs()
+            .into_iter()
+            .map(|dialog| format!("dialog: {dialog}"))
+            .collect();
+        for download in std::mem::take(&mut self.wire.watch.downloads) {
+            let name = match &download.path {
+                Some(path) => path.rsplit('/').next().unwrap_or_default().to_owned(),
+                None => download.name.clone(),
+            };
+            let place = format!("{DOWNLOADS}/{}", shortened(&name, 200));
+            lines.push(match download.state.as_str() {
+                "completed" => format!("download: saved as {place}, {} bytes", download.bytes),
+                "canceled" => format!(
+                    "download: of {place} was cancelled after {} bytes",
+                    download.bytes
+                ),
+                _ => format!(
+                    "download: to {place} is still under way, {} bytes so far",
+                    download.bytes
+                ),
+            });
+        }
+        if std::mem::take(&mut self.wire.watch.file_choosers) > 0 {
+            lines.push("file chooser: the page asked for a file; it was cancelled, no tool can choose one here".to_owned());
+        }
+        lines.append(&mut self.notes);
+        lines
+    }
+}
+
+/// A left-button mouse event at a point of the viewport, in CSS pixels.
+pub(crate) fn mouse(kind: DispatchMouseEventType, x: f64, y: f64) -> DispatchMouseEventParams {
+    let mut params = DispatchMouseEventParams::new(kind.clone(), x, y);
+    if kind != DispatchMouseEventType::MouseMoved {
+        params.button = Some(MouseButton::Left);
+        params.buttons = Some(i64::from(kind == DispatchMouseEventType::MousePressed));
+        params.click_count = Some(1);
+    }
+    params
+}
