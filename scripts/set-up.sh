@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Installs what is missing to build and run (`run`), and to test (`test`).
+# Changes nothing, and asks for nothing, when nothing is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+purpose=${1:-run}
+case $purpose in
+  run | test) ;;
+  *)
+    echo "set-up: unknown purpose \`$purpose\`; allowed are run and test" >&2
+    exit 64
+    ;;
+esac
+
+say() { printf 'set-up: %s\n' "$*" >&2; }
+die() {
+  say "$@"
+  exit 1
+}
+
+# Programs of root's path count as present for everyone.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+missing=()
+# want PACKAGE FILE-OR-COMMAND
+want() {
+  case $2 in
+    /*) [ -e "$2" ] || missing+=("$1") ;;
+    *) command -v "$2" >/dev/null || missing+=("$1") ;;
+  esac
+}
+
+want ca-certificates /etc/ssl/certs/ca-certificates.crt
+want chromium /usr/lib/chromium/chromium
+want curl curl
+want gcc cc
+want libc6-dev /usr/include/stdlib.h
+want iproute2 ip
+want make make
+want nftables nft
+want passwd useradd
+want postgresql-15 /usr/lib/postgresql/15/bin/initdb
+want procps ps
+want python3 /usr/bin/python3
+want util-linux setpriv
+if [ "$purpose" = test ]; then
+  # Debian's Node is too old for the test clients; its npm fetches a newer one.
+  want npm npm
+fi
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "packages are missing and this is not root; run as root: apt-get install -y ${missing[*]}"
+  fi
+}
+
+install_packages() {
+  command -v apt-get >/dev/null ||
+    die "this machine has no apt-get; install by hand what these Debian packages hold: ${missing[*]}"
+  say "installing ${missing[*]}"
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
+  local no_cluster=/etc/postgresql-common/createcluster.d/guilds-set-up.conf
+  as_root "${apt[@]}" update
+  # The package makes and starts a cluster of its own, which nobody here needs.
+  as_root mkdir -p "${no_cluster%/*}"
+  echo 'create_main_cluster = false' | as_root tee "$no_cluster" >/dev/null
+  local status=0
+  as_root "${apt[@]}" install --no-install-recommends "${missing[@]}" || status=$?
+  as_root rm -f "$no_cluster"
+  as_root rmdir --ignore-fail-on-non-empty "${no_cluster%/*}"
+  return "$status"
+}
+
+find_rust() {
+  if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+    PATH=$HOME/.cargo/bin:$PATH
+  fi
+  command -v cargo >/dev/null ||
+    die "Rust is missing: install it as https://rustup.rs says, then run this again"
+}
+
+install_clients() {
+  local clients=tests/clients
+  [ -e "$clients/package-lock.json" ] || return 0
+  # npm keeps the lock it installed from; an equal one means that nothing changed.
+  local stamp=$clients/node_modules/.installed-from
+  cmp -s "$clients/package-lock.json" "$stamp" && return 0
+  say "installing the test clients of $clients"
+  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix "$clients" --no-audit --no-fund --loglevel=error
+  cp "$clients/package-lock.json" "$stamp"
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+  install_packages
+fi
+find_rust
+if [ "$purpose" = test ]; then
+  install_clients
+fi

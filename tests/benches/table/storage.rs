@@ -1,0 +1,225 @@
+//! A `note_get` call, against all the statements it sends: prepared, on one connection, one durable commit.
+//!
+//! The statements are read from the server's log of one such call, so that the
+//! comparison follows the code; pgbench replays them as one transaction.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Executor};
+use tests::cluster::Cluster;
+use tests::{Run, Stack, spawn};
+
+use crate::timing::{KeptClient, Row, median_ms};
+
+const COUNT: usize = 400;
+/// Stands in the logged parameters where a replay needs a fresh id.
+const CALL_ID: &str = "the-logged-call";
+
+/// Measures both, in turns of a hundred.
+pub async fn note_get(stack: &Stack) -> Result<Vec<Row>> {
+    let run = stack.run_with_budget(1000).await?;
+    let content = "A note of usual size. ".repeat(40);
+    run.call(
+        "note_write",
+        json!({ "level": "agent", "key": "bench.md", "content": content }),
+    )
+    .await?;
+    let arguments = json!({ "path": format!("agent/{}/bench.md", stack.ada.id) });
+    let statements = logged_statements(stack, &run, &arguments).await?;
+    let replayed_run = stack.run_with_budget(1000).await?;
+    let mut client = KeptClient::connect(stack).await?;
+    for _ in 0..50 {
+        client.call(&run, "note_get", &arguments).await?;
+    }
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..COUNT / 100 {
+        for _ in 0..100 {
+            ours.push(client.call(&run, "note_get", &arguments).await?);
+        }
+        bare.extend(replay(stack, &statements, &run, &replayed_run)?);
+    }
+    Ok(vec![Row {
+        what: "note_get, whole path".to_owned(),
+        ours: median_ms(&mut ours),
+        other: Some(median_ms(&mut bare)),
+        unit: "ms",
+        count: COUNT,
+        against: format!(
+            "its {} statements, prepared, one durable commit",
+            statements.len()
+        ),
+    }])
+}
+
+/// A statement with its parameters as text, `None` for NULL.
+#[derive(Debug, Clone, PartialEq)]
+struct Statement {
+    sql: String,
+    parameters: Vec<Option<String>>,
+}
+
+/// The statements of one call, without those that only begin and end transactions.
+async fn logged_statements(stack: &Stack, run: &Run, arguments: &Value) -> Result<Vec<Statement>> {
+    let mut db = stack.database().await?;
+    let mut shortest: Option<Vec<Statement>> = None;
+    // The control plane's clockwork speaks to the database too: of some calls, the
+    // one with the fewest statements is the one that it didn't fall into.
+    for number in 0..5 {
+        let id = format!("{CALL_ID}-{number}");
+        set_logging(&mut db, "all").await?;
+        let before = stack.shared.cluster.log()?.len();
+        run.call_as(&id, "note_get", arguments.clone()).await?;
+        let log = stack.shared.cluster.log()?;
+        set_logging(&mut db, "none").await?;
+        let mut found = parse_log(&log[before..]);
+        for parameter in found.iter_mut().flat_map(|found| &mut found.parameters) {
+            *parameter = parameter.take().map(|text| text.replace(&id, CALL_ID));
+        }
+        if shortest
+            .as_ref()
+            .is_none_or(|shortest| found.len() < shortest.len())
+        {
+            shortest = Some(found);
+        }
+    }
+    let shortest = shortest.unwrap_or_default();
+    ensure!(
+        shortest
+            .iter()
+            .any(|statement| statement.sql.contains("INSERT INTO calls")),
+        "the log shows no call: {shortest:?}"
+    );
+    Ok(shortest)
+}
+
+async fn set_logging(db: &mut sqlx::PgConnection, level: &str) -> Result<()> {
+    db.execute(AssertSqlSafe(format!(
+        "ALTER SYSTEM SET log_statement = '{level}'"
+    )))
+    .await?;
+    db.execute("SELECT pg_reload_conf()").await?;
+    // The other sessions read it when their next statement begins.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    Ok(())
+}
+
+/// Statements of a server's log: an entry begins with a time, its later lines with a tab.
+fn parse_log(log: &str) -> Vec<Statement> {
+    let mut found: Vec<Statement> = Vec::new();
+    for entry in log.replace("\n\t", " ").lines() {
+        if let Some((_, parameters)) = entry.split_once("DETAIL:  parameters: ") {
+            if let Some(last) = found.last_mut() {
+                last.parameters = parse_parameters(parameters);
+            }
+        } else if let Some((_, rest)) = entry.split_once("LOG:  execute ")
+            && let Some((_, sql)) = rest.split_once(": ")
+        {
+            found.push(Statement {
+                sql: sql.split_whitespace().collect::<Vec<_>>().join(" "),
+                parameters: Vec::new(),
+            });
+        }
+    }
+    found.retain(|statement| {
+        let first = statement.sql.split([' ', ';']).next().unwrap_or_default();
+        !["BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "SET", "ROLLBACK"].contains(&first)
+    });
+    found
+}
+
+/// `$1 = 'it''s', $2 = NULL`
+fn parse_parameters(text: &str) -> Vec<Option<String>> {
+    let mut parameters = Vec::new();
+    let mut rest = text;
+    while let Some((_, value)) = rest.split_once(" = ") {
+        let Some(quoted) = value.strip_prefix('\'') else {
+            parameters.push(None);
+            rest = value.split_once(", ").map_or("", |(_, rest)| rest);
+            continue;
+        };
+        let mut content = String::new();
+        let mut characters = quoted.char_indices().peekable();
+        rest = "";
+        while let Some((index, character)) = characters.next() {
+            if character != '\'' {
+                content.push(character);
+            } else if characters.next_if(|(_, next)| *next == '\'').is_some() {
+                content.push('\'');
+            } else {
+                rest = &quoted[index + 1..];
+                break;
+            }
+        }
+        parameters.push(Some(content));
+    }
+    parameters
+}
+
+/// A hundred replays by pgbench in its `prepared` mode; it sends parameters as text.
+fn replay(stack: &Stack, statements: &[Statement], from: &Run, to: &Run) -> Result<Vec<Duration>> {
+    let script = stack.directory.path().join("replay.sql");
+    let log = stack.directory.path().join("replay-log");
+    let mut command = spawn::command(Cluster::program("pgbench"));
+    command
+        .args([
+            "-n", "-M", "prepared", "-c", "1", "-t", "110", "-U", "postgres", "-l",
+        ])
+        .arg(format!("--log-prefix={}", log.display()))
+        .arg("-h")
+        .arg(stack.shared.cluster.socket());
+    let mut text = String::from("\\set n random(1, 1000000000000)\nBEGIN;\n");
+    for (index, statement) in statements.iter().enumerate() {
+        // In one transaction the commit that counts is the last, and it is durable.
+        let mut sql = statement.sql.replace("'off'", "'on'");
+        for (number, parameter) in statement.parameters.iter().enumerate().rev() {
+            let name = format!("p{index}_{number}");
+            let place = match parameter {
+                None => "NULL".to_owned(),
+                Some(value) => {
+                    let value = value.replace(&from.id, &to.id);
+                    command.arg("-D").arg(format!("{name}={value}"));
+                    match value.contains(CALL_ID) {
+                        true => {
+                            let array = if value.starts_with('{') {
+                                "::text[]"
+                            } else {
+                                ""
+                            };
+                            format!("(replace(:{name}, '{CALL_ID}', 'c' || (:n)::text){array})")
+                        }
+                        false => format!(":{name}"),
+                    }
+                }
+            };
+            sql = sql.replace(&format!("${}", number + 1), &place);
+        }
+        text.push_str(&sql);
+        text.push_str(";\n");
+    }
+    text.push_str("COMMIT;\n");
+    std::fs::write(&script, &text)?;
+    command.arg("-f").arg(&script).arg(stack.database_name());
+    let output = spawn::output(&mut command)?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success() && !told.contains("ERROR"),
+        "{told}\n{text}"
+    );
+    let mut times = Vec::new();
+    for entry in std::fs::read_dir(stack.directory.path())? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with("replay-log.")) {
+            for line in std::fs::read_to_string(&path)?.lines() {
+                let micros = line.split_whitespace().nth(2).context("a time")?;
+                times.push(Duration::from_micros(micros.parse()?));
+            }
+            std::fs::remove_file(path)?;
+        }
+    }
+    ensure!(times.len() == 110, "{} replays", times.len());
+    // The first ones prepare.
+    Ok(times.split_off(10))
+}

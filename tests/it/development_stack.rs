@@ -1,0 +1,179 @@
+//! `guilds dev`: the whole product from one command, and its clean end.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tests::spawn::Daemon;
+use tests::{Api, Shared, processes, slots, spawn};
+
+/// First start: cluster, authority, accounts.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+fn start(shared: &Shared, state: &Path, port: u16) -> Result<Daemon> {
+    Daemon::start(
+        "guilds dev",
+        spawn::command(shared.program("guilds"))
+            .args(["dev", "--port", &port.to_string(), "--state"])
+            .arg(state),
+        &state.with_extension("log"),
+    )
+}
+
+fn settings(state: &Path) -> Result<BTreeMap<String, String>> {
+    Ok(std::fs::read_to_string(state.join("dev.env"))?
+        .lines()
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.trim_matches(['\'', '"']).to_owned()))
+        .collect())
+}
+
+async fn until_ready(daemon: &mut Daemon, state: &Path) -> Result<BTreeMap<String, String>> {
+    let deadline = std::time::Instant::now() + START_LIMIT;
+    loop {
+        if let Ok(settings) = settings(state)
+            && let Some(url) = settings.get("GUILDS_URL")
+            && Api::new(url.trim_start_matches("http://"), None)
+                .get("/healthz/ready")
+                .await
+                .is_ok_and(|answer| answer.status == 200)
+        {
+            return Ok(settings);
+        }
+        anyhow::ensure!(daemon.ended()?.is_none(), "it ended:\n{}", daemon.log());
+        anyhow::ensure!(
+            std::time::Instant::now() < deadline,
+            "it is not ready:\n{}",
+            daemon.log()
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn call(
+    settings: &BTreeMap<String, String>,
+    name: &str,
+    arguments: Value,
+) -> Result<tests::CallResult> {
+    let address = settings["GUILDS_URL"].trim_start_matches("http://");
+    let api = Api::new(address, Some(&settings["GUILDS_BACKEND_TOKEN"]));
+    let run = api
+        .start(&json!({ "agent": "ada", "kind": "direct" }))
+        .await?;
+    run.call(name, arguments).await
+}
+
+/// One test, because one machine has one stack.
+#[tokio::test]
+async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Result<()> {
+    let shared = Shared::get().await?;
+    let directory = tempfile::tempdir_in(&shared.work)?;
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755))?;
+    let state = directory.path().join("dev");
+    let port = slots::port()?;
+    // The machine agent takes the port plus 3.
+    for _ in 0..4 {
+        slots::port()?;
+    }
+    let mut dev = start(shared, &state, port)?;
+    let env = until_ready(&mut dev, &state).await?;
+    let names: Vec<_> = env.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "DATABASE_URL",
+            "GUILDS_BACKEND_TOKEN",
+            "GUILDS_DEMO_SITE",
+            "GUILDS_OPERATOR_TOKEN",
+            "GUILDS_URL"
+        ]
+    );
+    assert_eq!(env["GUILDS_URL"], format!("http://127.0.0.1:{port}"));
+    let mode =
+        |path: &Path| -> Result<u32> { Ok(std::fs::metadata(path)?.permissions().mode() & 0o7777) };
+    assert_eq!(mode(&state.join("dev.env"))?, 0o600);
+    assert_eq!(mode(&state)?, 0o711);
+
+    let site = &env["GUILDS_DEMO_SITE"];
+    let opened = call(&env, "browser_navigate", json!({ "url": site })).await?;
+    assert_eq!(opened.metadata["error"], Value::Null, "{opened:?}");
+    let shell = call(
+        &env,
+        "shell",
+        json!({ "command": "id -un; echo kept > kept" }),
+    )
+    .await?;
+    assert!(shell.text().contains("\nada"), "{shell:?}");
+    call(
+        &env,
+        "note_write",
+        json!({ "level": "agent", "key": "kept.md", "content": "kept" }),
+    )
+    .await?;
+
+    let second = spawn::output(
+        spawn::command(shared.program("guilds"))
+            .args(["dev", "--port", "23456", "--state"])
+            .arg(directory.path().join("other")),
+    )?;
+    let told = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success(), "a second stack on one machine");
+    assert!(told.contains(&dev.pid().to_string()), "{told}");
+    assert!(told.contains(&state.display().to_string()), "{told}");
+
+    restarts_a_daemon_that_dies(&mut dev, &state).await?;
+
+    let uid = nix::unistd::User::from_name("ada")?
+        .context("ada")?
+        .uid
+        .as_raw();
+    assert!(!processes::of_uid(uid)?.is_empty());
+    dev.stop()?;
+    assert_eq!(
+        processes::of_uid(uid)?,
+        [],
+        "runners and Chromes end with it"
+    );
+    let left: Vec<_> = processes::with_command(&state.display().to_string())?;
+    assert_eq!(left, []);
+
+    let mut again = start(shared, &state, port)?;
+    let env = until_ready(&mut again, &state).await?;
+    let note = call(&env, "note_get", json!({ "path": "agent/ada/kept.md" })).await?;
+    assert_eq!(note.json()["content"], "kept");
+    let file = call(&env, "shell", json!({ "command": "cat kept" })).await?;
+    assert!(file.text().trim_end().ends_with("kept"), "{file:?}");
+    again.stop()?;
+    Ok(())
+}
+
+async fn restarts_a_daemon_that_dies(dev: &mut Daemon, state: &Path) -> Result<()> {
+    let control_plane = || -> Result<Option<u32>> {
+        let parent = dev.pid().to_string();
+        for process in processes::all()? {
+            if process.command.contains("serve")
+                && process.command.contains("control-plane")
+                && processes::status(process.pid)
+                    .is_ok_and(|status| status.get("PPid") == Some(&parent))
+            {
+                return Ok(Some(process.pid));
+            }
+        }
+        Ok(None)
+    };
+    let before = control_plane()?.context("a control plane that dev started")?;
+    kill(Pid::from_raw(i32::try_from(before)?), Signal::SIGKILL)?;
+    processes::until(Duration::from_secs(20), || {
+        Ok(control_plane()?.is_some_and(|pid| pid != before))
+    })
+    .await?;
+    let env = until_ready(dev, state).await?;
+    let found = call(&env, "note_find", json!({})).await?;
+    assert_eq!(found.metadata["error"], Value::Null, "{found:?}");
+    Ok(())
+}

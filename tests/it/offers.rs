@@ -1,0 +1,170 @@
+//! What a run offers: flags, bindings by level, turns, and the list in other clients' shapes.
+
+use anyhow::Result;
+use serde_json::json;
+use tests::Stack;
+use tests::api::names;
+
+const STORAGE: [&str; 10] = [
+    "note_delete",
+    "note_find",
+    "note_get",
+    "note_write",
+    "report_issue",
+    "script_create",
+    "script_delete",
+    "script_list",
+    "script_read",
+    "script_run",
+];
+
+#[tokio::test]
+async fn flags_decide_browser_and_code_tools() -> Result<()> {
+    let stack = Stack::storage().await?;
+    assert_eq!(
+        stack.run(&stack.ada).await?.offered(),
+        [
+            "browser_click",
+            "browser_navigate",
+            "browser_screenshot",
+            "browser_snapshot",
+            "note_delete",
+            "note_find",
+            "note_get",
+            "note_write",
+            "report_issue",
+            "script_create",
+            "script_delete",
+            "script_list",
+            "script_read",
+            "script_run",
+            "shell",
+        ]
+    );
+    assert_eq!(stack.run(&stack.bob).await?.offered(), STORAGE);
+    Ok(())
+}
+
+#[tokio::test]
+async fn scripting_off_takes_the_five_script_tools() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let mut document = stack.document();
+    document["agents"][1]["config"] = json!({ "scripting": false });
+    stack.apply(&document).await?;
+    assert_eq!(
+        stack.run(&stack.bob).await?.offered(),
+        [
+            "note_delete",
+            "note_find",
+            "note_get",
+            "note_write",
+            "report_issue"
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn report_issue_stays_when_every_family_is_off() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let mut document = stack.document();
+    document["bindings"] = json!([
+        { "tool": "note", "organisation": true, "enabled": false },
+        { "tool": "script", "organisation": true, "enabled": false },
+    ]);
+    stack.apply(&document).await?;
+    assert_eq!(stack.run(&stack.bob).await?.offered(), ["report_issue"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_nearest_level_decides_and_a_tools_own_row_beats_its_familys() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let mut document = stack.document();
+    document["bindings"] = json!([
+        // The organisation switches notes off; the guild switches them on again, but not this one.
+        { "tool": "note", "organisation": true, "enabled": false },
+        { "tool": "note", "guild": "core", "enabled": true },
+        { "tool": "note_write", "guild": "core", "enabled": false },
+        // For ada the family's row is nearer than the guild's row of the tool itself.
+        { "tool": "note", "agent": stack.ada.id, "enabled": true },
+        { "tool": "note_get", "agent": stack.ada.id, "enabled": false },
+    ]);
+    stack.apply(&document).await?;
+    let notes = |offered: Vec<String>| -> Vec<String> {
+        offered
+            .into_iter()
+            .filter(|name| name.starts_with("note_"))
+            .collect()
+    };
+    assert_eq!(
+        notes(stack.run(&stack.bob).await?.offered()),
+        ["note_delete", "note_find", "note_get"]
+    );
+    assert_eq!(
+        notes(stack.run(&stack.ada).await?.offered()),
+        ["note_delete", "note_find", "note_write"]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_switched_off_leaves_at_the_next_turn_and_not_before() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let run = stack.run(&stack.ada).await?;
+    let mut document = stack.document();
+    document["bindings"] = json!([{ "tool": "note_get", "agent": stack.ada.id, "enabled": false }]);
+    document["agents"][0]["config"] = json!({ "browser": true, "coding": false });
+    stack.apply(&document).await?;
+
+    let path = format!("agent/{}/task.md", stack.ada.id);
+    let still = run.call("note_get", json!({ "path": path })).await?;
+    assert_eq!(still.json()["content"], "");
+
+    let turn = run.turn().await?;
+    assert_eq!(turn["turn"], 2);
+    assert_eq!(turn["remaining_tool_calls"], 59);
+    assert_eq!(names(&turn["removed"]), ["note_get", "shell"]);
+    assert_eq!(names(&turn["added"]), Vec::<String>::new());
+    assert!(!names(&turn["tools"]).contains(&"note_get".to_owned()));
+
+    let gone = run.call("note_get", json!({ "path": path })).await?;
+    assert_eq!(
+        gone.content,
+        "ERROR: tool note_get is not offered this run\nremaining_tool_calls: 58"
+    );
+
+    document["bindings"][0]["enabled"] = json!(true);
+    stack.apply(&document).await?;
+    let turn = run.turn().await?;
+    assert_eq!(turn["turn"], 3);
+    assert_eq!(names(&turn["added"]), ["note_get"]);
+    assert_eq!(names(&turn["removed"]), Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_turn_that_changes_nothing_answers_the_same_bytes() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let run = stack.run(&stack.ada).await?;
+    let first = run.body["tools"].to_string();
+    for _ in 0..2 {
+        // Key order survives parsing here, so equal text means equal bytes.
+        assert_eq!(run.turn().await?["tools"].to_string(), first);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_group_chat_and_a_schedule_run_offer_the_same_of_what_is_built() -> Result<()> {
+    let stack = Stack::storage().await?;
+    for kind in ["direct", "group_chat", "schedule"] {
+        let run = stack
+            .backend
+            .start(&json!({ "agent": stack.bob.id, "kind": kind }))
+            .await?;
+        assert_eq!(run.body["kind"], kind);
+        assert_eq!(run.offered(), STORAGE, "{kind}");
+    }
+    Ok(())
+}
