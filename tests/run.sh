@@ -25,7 +25,11 @@ cargo build --workspace --all-targets
 case ${1:-} in
   it)
     shift
-    exec cargo test --workspace --test it -- "$@"
+    # Found in what cargo says, not by `-p tests`: one package alone has other features
+    # and would be built again.
+    executable=$(cargo test --workspace --test it --no-run --message-format=json |
+      sed -n "s#.*\"manifest_path\":\"$PWD/tests/Cargo.toml\".*\"executable\":\"\([^\"]*\)\".*#\1#p")
+    CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable" "$@"
     ;;
   "")
     exec cargo test --workspace --no-fail-fast

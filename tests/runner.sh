@@ -3,8 +3,9 @@
 # namespaces of their own, everything else runs as it is.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-case $(basename "$1") in
-  it-* | table-*) ;;
+# Other packages may have a test of the same name; cargo tells whose this one is.
+case ${CARGO_PKG_NAME:-}/$(basename "$1") in
+  tests/it-* | tests/table-*) ;;
   *) exec "$@" ;;
 esac
 executable=$(realpath "$1")

@@ -83,9 +83,12 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
                 Ok(())
             })
         }),
-        Verb::Token(verb) => with_config(&verb.config().to_owned(), |config| {
-            block_on(async { token::run(verb, &connect(&config)?).await })
-        }),
+        Verb::Token(verb) => {
+            let path = verb.config().to_owned();
+            with_config(&path, |config| {
+                block_on(async { token::run(verb, &connect(&config)?).await })
+            })
+        }
         Verb::Ca(verb) => certificate::run(verb).map(|()| ExitCode::SUCCESS),
         Verb::Key(KeyVerb::Create { out }) => {
             let text = key::random_hex().context("the system has no randomness")?;

@@ -96,11 +96,14 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// Reads and checks a file.
+/// Problems with files that settings name: the setting, and a sentence.
+pub type More = Vec<(&'static str, String)>;
+
+/// Reads and checks a file, and by `more` the files that its settings name.
 ///
 /// # Errors
 /// Every problem at once, an unreadable file included.
-pub fn load(path: &Path) -> Result<Config, ConfigError> {
+pub fn load(path: &Path, more: impl FnOnce(&Config) -> More) -> Result<Config, ConfigError> {
     let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
         path: path.to_owned(),
         problems: vec![Problem {
@@ -108,13 +111,13 @@ pub fn load(path: &Path) -> Result<Config, ConfigError> {
             message: error.to_string(),
         }],
     })?;
-    parse(&text).map_err(|problems| ConfigError {
+    parse(&text, more).map_err(|problems| ConfigError {
         path: path.to_owned(),
         problems,
     })
 }
 
-fn parse(text: &str) -> Result<Config, Vec<Problem>> {
+fn parse(text: &str, more: impl FnOnce(&Config) -> More) -> Result<Config, Vec<Problem>> {
     let mut table = Table::parse(text);
     let config = Config {
         machine: table.id("machine"),
@@ -163,6 +166,9 @@ fn parse(text: &str) -> Result<Config, Vec<Problem>> {
             ),
         );
     }
+    for (name, message) in more(&config) {
+        table.problem_unless_known(name, message);
+    }
     table.finish()?;
     Ok(config)
 }
@@ -174,7 +180,7 @@ mod tests {
     const SMALL: &str = "machine = \"local\"\ntls_cert = \"/c/machine.crt\"\ntls_key = \"/c/machine.key\"\ntls_ca = \"/c/ca.crt\"\n";
 
     fn problems(text: &str) -> Vec<(usize, String)> {
-        parse(text)
+        parse(text, |_| More::new())
             .unwrap_err()
             .into_iter()
             .map(|problem| (problem.line, problem.message))
@@ -183,7 +189,7 @@ mod tests {
 
     #[test]
     fn four_lines_are_enough() {
-        let config = parse(SMALL).unwrap();
+        let config = parse(SMALL, |_| More::new()).unwrap();
         assert_eq!(config.machine, "local");
         assert_eq!(config.listen, "127.0.0.1:8443".parse().unwrap());
         assert_eq!(config.run_dir, Path::new("/run/guilds-runners"));
@@ -241,6 +247,34 @@ mod tests {
                 5,
                 "`run_dir` is 11 bytes too long for a socket below it".to_owned()
             )]
+        );
+    }
+
+    #[test]
+    fn files_are_checked_beside_all_else() {
+        let text = format!("{SMALL}runners = \"magic\"\n").replace("/c/ca.crt", "ca.crt");
+        let found = parse(&text, |config| {
+            assert_eq!(config.machine, "local");
+            vec![
+                ("machine", "it is another's".to_owned()),
+                ("tls_ca", "unreadable".to_owned()),
+            ]
+        });
+        let lines: Vec<(usize, String)> = found
+            .unwrap_err()
+            .into_iter()
+            .map(|problem| (problem.line, problem.message))
+            .collect();
+        assert_eq!(
+            lines,
+            vec![
+                (1, "it is another's".to_owned()),
+                (4, "`tls_ca` must be an absolute path".to_owned()),
+                (
+                    5,
+                    "`runners` is \"magic\"; allowed is \"direct\"".to_owned()
+                ),
+            ]
         );
     }
 }

@@ -33,6 +33,8 @@ use places::Places;
 /// How long SIGTERM lets requests in flight finish. A runner keeps what is
 /// cut off, and the control plane asks the next front for it.
 const FINISH: Duration = Duration::from_secs(5);
+/// The same when the runners end too: their calls end with them.
+const FINISH_ALL: Duration = Duration::from_secs(1);
 
 /// Settings and certificates that were read and found right.
 #[derive(Debug)]
@@ -46,14 +48,17 @@ pub struct Checked {
 /// # Errors
 /// Every problem, a line each, with its file and line.
 pub fn check(path: &Path) -> Result<Checked, String> {
-    let config = config::load(path).map_err(|error| error.to_string())?;
-    let identity = Identity::load(&config).map_err(|problems| {
-        let lines: Vec<String> = problems
-            .into_iter()
-            .map(|problem| format!("{}: {problem}", path.display()))
-            .collect();
-        lines.join("\n")
-    })?;
+    let mut loaded = None;
+    let config = config::load(path, |config| match Identity::load(config) {
+        Ok(identity) => {
+            loaded = Some(identity);
+            config::More::new()
+        }
+        Err(problems) => problems,
+    })
+    .map_err(|error| error.to_string())?;
+    // Without a problem there is an identity.
+    let identity = loaded.ok_or_else(|| format!("{}: no identity", path.display()))?;
     Ok(Checked { config, identity })
 }
 
@@ -80,7 +85,7 @@ struct Front {
 #[derive(Debug, thiserror::Error)]
 pub enum FrontError {
     /// Something that was needed at the start, and the system's reason.
-    #[error("{0}: {1}")]
+    #[error("{0}")]
     Start(String, #[source] std::io::Error),
     /// A sentence.
     #[error("{0}")]
@@ -153,8 +158,9 @@ async fn serve(checked: Checked) -> Result<(), FrontError> {
         _ = interrupt.recv() => {}
     }
     telemetry::status(false, "stops");
-    server.finish(FINISH).await;
-    if front.config.end_runners_on_stop {
+    let all = front.config.end_runners_on_stop;
+    server.finish(if all { FINISH_ALL } else { FINISH }).await;
+    if all {
         agents.stop_all().await;
         if let Some(firewall) = &front.firewall {
             firewall.remove().await;

@@ -129,10 +129,10 @@ impl World {
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// The inherited listener isn't one.
-    #[error("the inherited listener: {0}")]
+    #[error("the inherited listener")]
     Listener(#[source] std::io::Error),
     /// The system refused something at the start.
-    #[error("{0}: {1}")]
+    #[error("{0}")]
     Start(&'static str, #[source] std::io::Error),
 }
 

@@ -257,3 +257,149 @@ async fn read_most(stream: Option<impl tokio::io::AsyncRead + Unpin>) -> io::Res
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Exit;
+    use nix::fcntl::OFlag;
+    use nix::unistd::pipe2;
+
+    /// What `/bin/sh` prints when it is started for an agent, or as `identity`.
+    async fn shell(script: &str, identity: Option<Identity>) -> (String, Exit) {
+        let (read, write) = pipe2(OFlag::O_CLOEXEC).unwrap();
+        let null = null().unwrap();
+        let children = Children::default();
+        let child = launch(
+            &children,
+            &Launch {
+                program: Program::Path(&CString::new("/bin/sh").unwrap()),
+                name: "/bin/sh",
+                arguments: &["-c".to_owned(), script.to_owned()],
+                environment: &environment("ada", Path::new("/home/ada")),
+                descriptors: &[null.as_raw_fd(), write.as_raw_fd(), write.as_raw_fd()],
+                cgroup: None,
+                join: &[],
+                identity,
+                directory: Path::new("/"),
+            },
+        )
+        .unwrap();
+        drop(write);
+        let exit = child.exited().await.unwrap();
+        let mut text = String::new();
+        io::Read::read_to_string(&mut File::from(read), &mut text).unwrap();
+        (text, exit)
+    }
+
+    #[tokio::test]
+    async fn the_environment_is_built_from_nothing() {
+        let (text, exit) = shell("tr '\\0' '\\n' </proc/$$/environ | sort; pwd; umask", None).await;
+        assert_eq!(exit, Exit::Code(0));
+        assert_eq!(
+            text,
+            "HOME=/home/ada\nLANG=C.UTF-8\nLOGNAME=ada\nPATH=/usr/local/bin:/usr/bin:/bin\nSHELL=/bin/bash\nUSER=ada\n/\n0077\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn no_other_descriptor_stays_open() {
+        // Without close-on-exec, so that only the child's own work closes it.
+        let open = nix::unistd::dup(io::stderr()).unwrap();
+        nix::fcntl::fcntl(&open, FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty())).unwrap();
+        let (text, _) = shell("ls /proc/$$/fd; true", None).await;
+        assert_eq!(text, "0\n1\n2\n");
+    }
+
+    #[tokio::test]
+    async fn signals_privileges_and_session_are_fresh() {
+        let script = "grep -E '^(SigBlk|SigIgn|NoNewPrivs|CapEff|CapInh|CapAmb|CapPrm):' /proc/$$/status; \
+                      ulimit -c; test $$ = $(cut -d' ' -f6 /proc/$$/stat) && echo leader";
+        let (text, _) = shell(script, None).await;
+        let zero = "0000000000000000";
+        assert_eq!(
+            text,
+            format!(
+                "SigBlk:\t{zero}\nSigIgn:\t{zero}\nCapInh:\t{zero}\nCapPrm:\t{zero}\nCapEff:\t{zero}\nCapAmb:\t{zero}\nNoNewPrivs:\t1\n0\nleader\n"
+            )
+        );
+    }
+
+    /// Changing the user needs root; anybody else is refused at that very step.
+    #[tokio::test]
+    async fn root_is_dropped_whole_or_nothing_starts() {
+        let identity = Identity {
+            uid: 65_534,
+            gid: 65_534,
+        };
+        if nix::unistd::geteuid().is_root() {
+            let (text, _) = shell(
+                "grep -E '^(Uid|Gid|Groups|CapBnd):' /proc/$$/status",
+                Some(identity),
+            )
+            .await;
+            let four = "65534\t65534\t65534\t65534";
+            assert_eq!(
+                text,
+                format!("Uid:\t{four}\nGid:\t{four}\nGroups:\t \nCapBnd:\t0000000000000000\n")
+            );
+        } else {
+            let null = null().unwrap();
+            let error = launch(
+                &Children::default(),
+                &Launch {
+                    program: Program::Path(&CString::new("/bin/true").unwrap()),
+                    name: "/bin/true",
+                    arguments: &[],
+                    environment: &[],
+                    descriptors: &[null.as_raw_fd()],
+                    cgroup: None,
+                    join: &[],
+                    identity: Some(identity),
+                    directory: Path::new("/"),
+                },
+            )
+            .unwrap_err()
+            .to_string();
+            assert!(
+                error.starts_with("/bin/true: emptying its capability sets"),
+                "{error}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn an_exit_is_told_as_it_was() {
+        assert_eq!(shell("exit 3", None).await.1, Exit::Code(3));
+        let killed = Exit::Signal(nix::sys::signal::Signal::SIGKILL);
+        assert_eq!(shell("kill -9 $$", None).await.1, killed);
+    }
+
+    #[tokio::test]
+    async fn a_start_that_fails_names_its_step() {
+        let start = AgentStart {
+            program: Path::new("/nowhere/helper"),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            stdio: [None; 3],
+            cgroup: None,
+            directory: Path::new("/"),
+        };
+        let error = for_agent(&Children::default(), &start).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "/nowhere/helper: executing the program: No such file or directory (os error 2)"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_program_of_the_system_gets_its_input() {
+        let outcome = system("sh", &["-c", "cat; echo no >&2; exit 4"], "hello")
+            .await
+            .unwrap();
+        assert_eq!(
+            (outcome.code, outcome.stdout, outcome.stderr),
+            (Some(4), "hello".to_owned(), "no\n".to_owned())
+        );
+    }
+}

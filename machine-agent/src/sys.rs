@@ -290,13 +290,13 @@ fn place(spec: &ChildSpec<'_>, base: RawFd) -> Result<(), Failure> {
 }
 
 fn reset_signals() -> Result<(), Failure> {
-    for signal in 1..=64 {
-        if signal == libc::SIGKILL || signal == libc::SIGSTOP {
-            continue;
-        }
-        // SAFETY: SIG_DFL is valid for every signal; the two that glibc keeps
-        // for itself are refused, and `execveat` resets their handlers.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // Straight to the kernel: glibc's wrapper refuses the two signals that it
+    // keeps for itself, and whoever started us may have ignored those too.
+    // The structure is handler, flags, restorer, mask; SIG_DFL is 0.
+    let default = [0_usize; 4];
+    for signal in 1..=64_usize {
+        let new = default.as_ptr() as usize;
+        raw(libc::SYS_rt_sigaction, [signal, new, 0, size_of::<u64>()]);
     }
     let none: u64 = 0;
     call(

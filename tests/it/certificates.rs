@@ -58,14 +58,14 @@ async fn only_the_control_planes_valid_certificate_gets_a_connection() -> Result
         ),
     ];
     for (what, identity) in wrong {
-        let client = MachineClient::new(stack.shared, stack.machine_address(), identity.as_ref())?;
+        let client = MachineClient::new(stack.machine_address(), identity.as_ref())?;
         let answer = client.get("/v1/health").await;
         assert!(answer.is_err(), "{what} was answered: {answer:?}");
     }
     // The same way with the right name does get an answer, so the wrong ones failed for their names.
     let right = odd("right", "guilds://control-plane", later)?;
     for identity in [&right, &stack.shared.control_plane] {
-        let client = MachineClient::new(stack.shared, stack.machine_address(), Some(identity))?;
+        let client = MachineClient::new(stack.machine_address(), Some(identity))?;
         let health = client.get("/v1/health").await?.expect(200)?;
         assert_eq!(health["machine"], "local");
     }

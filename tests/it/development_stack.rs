@@ -16,11 +16,16 @@ use tests::{Api, Shared, processes, slots, spawn};
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 fn start(shared: &Shared, state: &Path, port: u16) -> Result<Daemon> {
+    start_with(shared, state, port, &[])
+}
+
+fn start_with(shared: &Shared, state: &Path, port: u16, more: &[&str]) -> Result<Daemon> {
     Daemon::start(
         "guilds dev",
         spawn::command(shared.program("guilds"))
             .args(["dev", "--port", &port.to_string(), "--state"])
-            .arg(state),
+            .arg(state)
+            .args(more),
         &state.with_extension("log"),
     )
 }
@@ -142,8 +147,10 @@ async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Resul
     let left: Vec<_> = processes::with_command(&state.display().to_string())?;
     assert_eq!(left, []);
 
-    let mut again = start(shared, &state, port)?;
+    std::fs::remove_file(state.join("dev.env"))?;
+    let mut again = start_with(shared, &state, port, &["--demo"])?;
     let env = until_ready(&mut again, &state).await?;
+    shows_the_demonstration(&mut again).await?;
     let note = call(&env, "note_get", json!({ "path": "agent/ada/kept.md" })).await?;
     assert_eq!(note.json()["content"], "kept");
     let file = call(&env, "shell", json!({ "command": "cat kept" })).await?;
@@ -175,5 +182,110 @@ async fn restarts_a_daemon_that_dies(dev: &mut Daemon, state: &Path) -> Result<(
     let env = until_ready(dev, state).await?;
     let found = call(&env, "note_find", json!({})).await?;
     assert_eq!(found.metadata["error"], Value::Null, "{found:?}");
+    Ok(())
+}
+
+/// Every tool that is built is called once at least, with its stamped result, on the demonstration's site.
+async fn shows_the_demonstration(dev: &mut Daemon) -> Result<()> {
+    let tools = [
+        "note_write",
+        "note_find",
+        "note_get",
+        "note_delete",
+        "script_create",
+        "script_list",
+        "script_read",
+        "script_run",
+        "script_delete",
+        "browser_navigate",
+        "browser_snapshot",
+        "browser_click",
+        "browser_screenshot",
+        "shell",
+        "report_issue",
+    ];
+    processes::until(Duration::from_secs(60), || {
+        let log = dev.log();
+        let called = tools
+            .iter()
+            .all(|tool| log.contains(&format!("> {tool} {{")));
+        Ok(called && log.contains("\"state\":\"ended\""))
+    })
+    .await
+    .with_context(|| dev.log())?;
+    let log = dev.log();
+    assert!(!log.contains("ERROR: "), "{log}");
+    assert!(log.contains("- heading \""), "a tree of a real page: {log}");
+    assert!(
+        log.matches("remaining_tool_calls: ").count() >= tools.len(),
+        "{log}"
+    );
+    assert!(
+        log.contains("curl") && log.contains("guilds call"),
+        "how to go on: {log}"
+    );
+    Ok(())
+}
+
+/// Someone without root gets the product too, and is told what it doesn't promise.
+#[tokio::test]
+async fn without_root_every_agent_runs_as_the_caller() -> Result<()> {
+    let shared = Shared::get().await?;
+    spawn::run(spawn::command("/usr/sbin/useradd").args([
+        "--create-home",
+        "--home-dir",
+        "/home/someone",
+        "someone",
+    ]))?;
+    let state = Path::new("/home/someone/dev");
+    let port = slots::port()?;
+    for _ in 0..4 {
+        slots::port()?;
+    }
+    let log = shared.work.join("someone.log");
+    let mut dev = Daemon::start(
+        "guilds dev as someone",
+        spawn::command("/usr/bin/setpriv")
+            .args([
+                "--reuid=someone",
+                "--regid=someone",
+                "--init-groups",
+                "/usr/bin/env",
+                "-i",
+            ])
+            .args([
+                "HOME=/home/someone",
+                "USER=someone",
+                "LOGNAME=someone",
+                "PATH=/usr/bin:/bin",
+            ])
+            .arg(shared.program("guilds"))
+            .args(["dev", "--port", &port.to_string(), "--state"])
+            .arg(state)
+            .current_dir("/"),
+        &log,
+    )?;
+    let env = until_ready(&mut dev, state).await?;
+    assert!(dev.log().contains("not root"), "{}", dev.log());
+    let shell = call(&env, "shell", json!({ "command": "id -un; pwd" })).await?;
+    assert!(
+        shell
+            .text()
+            .contains("\nsomeone\n/home/someone/dev/home/ada"),
+        "{shell:?}"
+    );
+    let opened = call(
+        &env,
+        "browser_navigate",
+        json!({ "url": env["GUILDS_DEMO_SITE"] }),
+    )
+    .await?;
+    assert_eq!(opened.metadata["error"], Value::Null, "{opened:?}");
+    let uid = nix::unistd::User::from_name("someone")?
+        .context("someone")?
+        .uid
+        .as_raw();
+    dev.stop()?;
+    assert_eq!(processes::of_uid(uid)?, []);
     Ok(())
 }

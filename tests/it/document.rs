@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tests::Stack;
+use tests::control_plane::ControlPlane;
 use tests::shared::ORGANISATION;
+use tests::{Shared, Stack, spawn};
 
 fn actions(answer: &Value) -> Vec<&str> {
     answer["changes"]
@@ -155,8 +156,8 @@ async fn another_organisations_document_and_ids_are_refused() -> Result<()> {
         .await?;
     assert_eq!(answer.refusal(), (422, "document_rejected".to_owned()));
     let program = stack.shared.program("guilds-control-plane");
-    let token = tests::spawn::run(
-        tests::spawn::command(program)
+    let token = spawn::run(
+        spawn::command(program)
             .args([
                 "token",
                 "create",
@@ -212,11 +213,13 @@ async fn an_agent_does_not_move_while_its_run_is_open() -> Result<()> {
 
 #[tokio::test]
 async fn the_demonstrations_document_is_accepted() -> Result<()> {
-    let stack = Stack::storage().await?;
-    let path = stack.shared.repository.join("packaging/demo/demo.toml");
-    let program = stack.shared.program("guilds-control-plane");
-    let token = tests::spawn::run(
-        tests::spawn::command(program)
+    // A database without the other tests' machine: the demonstration's has the same id.
+    let shared = Shared::get().await?;
+    let directory = tempfile::tempdir_in(&shared.work)?;
+    let database = shared.cluster.database().await?;
+    let control_plane = ControlPlane::start(shared, directory.path(), &database, "").await?;
+    let token = spawn::run(
+        spawn::command(shared.program("guilds-control-plane"))
             .args([
                 "token",
                 "create",
@@ -226,21 +229,18 @@ async fn the_demonstrations_document_is_accepted() -> Result<()> {
                 "demo",
             ])
             .arg("--config")
-            .arg(stack.control_plane.config()),
+            .arg(control_plane.config()),
     )?;
-    let output = tests::spawn::output(
-        tests::spawn::command(stack.shared.program("guilds"))
+    let output = spawn::output(
+        spawn::command(shared.program("guilds"))
             .arg("apply")
             .arg("-f")
-            .arg(&path)
-            .env(
-                "GUILDS_URL",
-                format!("http://{}", stack.control_plane.address()),
-            )
+            .arg(shared.repository.join("packaging/demo/demo.toml"))
+            .env("GUILDS_URL", format!("http://{}", control_plane.address()))
             .env("GUILDS_OPERATOR_TOKEN", token.trim()),
     )?;
     assert!(output.status.success(), "{output:?}");
-    let mut db = stack.database().await?;
+    let mut db = shared.cluster.connect(&database).await?;
     let slots: Vec<(String, i16)> =
         sqlx::query_as("SELECT id, slot FROM agents WHERE organisation = 'demo' ORDER BY id")
             .fetch_all(&mut db)

@@ -217,3 +217,72 @@ async fn a_database_behind_its_migrations_is_live_and_not_ready() -> Result<()> 
     assert!(ready.text.contains("migrat"), "{}", ready.text);
     Ok(())
 }
+
+#[tokio::test]
+async fn http_2_is_spoken_too() -> Result<()> {
+    use http_body_util::{BodyExt, Full};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    let stack = Stack::storage().await?;
+    let address = stack.control_plane.address();
+    let stream = tokio::net::TcpStream::connect(address).await?;
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    for agent in [&stack.ada.id, &stack.bob.id] {
+        let body = json!({ "agent": agent, "kind": "direct" }).to_string();
+        let request = hyper::Request::post(format!("http://{address}/v1/runs"))
+            .header(
+                "authorization",
+                format!("Bearer {}", stack.shared.backend_token),
+            )
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(body)))?;
+        let response = sender.send_request(request).await?;
+        assert_eq!(response.status(), 201);
+        assert_eq!(response.version(), hyper::Version::HTTP_2);
+        let body = response.into_body().collect().await?.to_bytes();
+        let body: serde_json::Value = serde_json::from_slice(&body)?;
+        assert_eq!(body["agent"], **agent);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_api_speaks_tls_when_it_is_told_a_certificate() -> Result<()> {
+    let shared = Shared::get().await?;
+    let directory = tempfile::tempdir_in(&shared.work)?;
+    let database = shared.cluster.database().await?;
+    let address = format!("127.0.0.1:{}", tests::slots::port()?);
+    let config = directory.path().join("control-plane.toml");
+    let settings = shared.control_plane_config(&address, &shared.cluster.url(&database));
+    std::fs::write(
+        &config,
+        format!(
+            "{settings}tls_cert = \"{}\"\ntls_key = \"{}\"\n",
+            shared.control_plane.certificate.display(),
+            shared.control_plane.key.display()
+        ),
+    )?;
+    let mut daemon = tests::spawn::Daemon::start(
+        "control plane with TLS",
+        tests::spawn::command(shared.program("guilds-control-plane"))
+            .args(["serve", "--config"])
+            .arg(&config),
+        &directory.path().join("log"),
+    )?;
+    let client = tests::machine_client::MachineClient::new(&address, None)?;
+    let mut status = 0;
+    for _ in 0..1000 {
+        if let Ok(answer) = client.get("/healthz/ready").await {
+            status = answer.status;
+            break;
+        }
+        anyhow::ensure!(daemon.ended()?.is_none(), "{}", daemon.log());
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(status, 200, "{}", daemon.log());
+    let plain = Api::new(&address, None).get("/healthz/ready").await;
+    assert!(plain.is_err(), "plain HTTP was answered: {plain:?}");
+    daemon.stop()?;
+    Ok(())
+}

@@ -168,3 +168,40 @@ async fn a_group_chat_and_a_schedule_run_offer_the_same_of_what_is_built() -> Re
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn the_offer_is_read_in_the_shapes_of_other_apis() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let run = stack.run(&stack.bob).await?;
+    let own = run.body["tools"][0].clone();
+    assert_eq!(own["name"], "note_delete");
+    for (format, expected) in [
+        ("guilds", own.clone()),
+        (
+            "openai",
+            json!({ "type": "function", "function": { "name": own["name"],
+                "description": own["description"], "parameters": own["input_schema"] } }),
+        ),
+        (
+            "anthropic",
+            json!({ "name": own["name"], "description": own["description"],
+                "input_schema": own["input_schema"] }),
+        ),
+        (
+            "mcp",
+            json!({ "name": own["name"], "description": own["description"],
+                "inputSchema": own["input_schema"] }),
+        ),
+    ] {
+        let list = stack
+            .backend
+            .get(&run.path(&format!("/tools?format={format}")))
+            .await?
+            .expect(200)?;
+        assert_eq!(list["tools"][0], expected, "{format}");
+        assert_eq!(list["tools"].as_array().map(Vec::len), Some(STORAGE.len()));
+    }
+    let other = stack.backend.get(&run.path("/tools?format=yaml")).await?;
+    assert_eq!(other.refusal(), (422, "invalid".to_owned()));
+    Ok(())
+}

@@ -254,3 +254,38 @@ async fn an_ended_run_takes_no_calls_and_ends_twice() -> Result<()> {
     assert_eq!(open["runs"], json!([]));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_run_without_a_request_for_a_day_ends_itself() -> Result<()> {
+    let mut stack = Stack::storage().await?;
+    let idle = stack.run(&stack.ada).await?;
+    let busy = stack.run(&stack.ada).await?;
+    let mut db = stack.database().await?;
+    for (run, age) in [(&idle, "24 hours 1 minute"), (&busy, "23 hours 59 minutes")] {
+        sqlx::query("UPDATE runs SET last_request_at = now() - $2::text::interval WHERE id = $1")
+            .bind(run.id.parse::<uuid::Uuid>()?)
+            .bind(age)
+            .execute(&mut db)
+            .await?;
+    }
+    // A control plane looks for such runs when it starts, and now and then after.
+    stack.control_plane.stop()?;
+    stack.control_plane.start_again().await?;
+    let mut states = Vec::new();
+    for _ in 0..500 {
+        states.clear();
+        for run in [&idle, &busy] {
+            let state: String = sqlx::query_scalar("SELECT state FROM runs WHERE id = $1")
+                .bind(run.id.parse::<uuid::Uuid>()?)
+                .fetch_one(&mut db)
+                .await?;
+            states.push(state);
+        }
+        if states[0] == "ended" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(states, ["ended", "open"]);
+    Ok(())
+}

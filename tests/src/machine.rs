@@ -158,7 +158,7 @@ impl Machine {
     }
 
     async fn wait_ready(&mut self, shared: &Shared) -> Result<()> {
-        let client = MachineClient::new(shared, &self.address, Some(&shared.control_plane))?;
+        let client = MachineClient::new(&self.address, Some(&shared.control_plane))?;
         let deadline = Instant::now() + START_LIMIT;
         while Instant::now() < deadline {
             if let Ok(answer) = client.get("/v1/health").await

@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::api::{Answer, exchange};
 use crate::certificates::Identity;
-use crate::shared::{ORGANISATION, Shared};
+use crate::shared::ORGANISATION;
 
 /// Longer than any call of a test may take.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -45,7 +45,7 @@ impl MachineClient {
     ///
     /// # Errors
     /// When the files can't be read.
-    pub fn new(_shared: &Shared, address: &str, identity: Option<&Identity>) -> Result<Self> {
+    pub fn new(address: &str, identity: Option<&Identity>) -> Result<Self> {
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&rustls::version::TLS13])?

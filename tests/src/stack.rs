@@ -242,11 +242,7 @@ impl Stack {
     /// # Errors
     /// When the test has no machine agent.
     pub fn machine_client(&self) -> Result<MachineClient> {
-        MachineClient::new(
-            self.shared,
-            self.machine()?.address(),
-            Some(&self.shared.control_plane),
-        )
+        MachineClient::new(self.machine()?.address(), Some(&self.shared.control_plane))
     }
 }
 

@@ -15,6 +15,7 @@ mod settings;
 mod site;
 mod state;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -119,24 +120,21 @@ impl Stack {
     async fn go(&mut self, demo: bool) -> Result<(), Failure> {
         let started = Instant::now();
         if !self.account.is_root() {
-            eprintln!(
-                "guilds dev: not root: every agent runs as you, with homes below {}; nothing separates them",
+            say(&format!(
+                "not root: every agent runs as you, with homes below {}; nothing separates them",
                 self.state.path("home").display()
-            );
+            ));
         }
         let env = self.start().await?;
-        eprintln!(
-            "guilds dev: everything answers after {:.1} s",
+        say(&format!(
+            "everything answers after {:.1} s",
             started.elapsed().as_secs_f64()
-        );
+        ));
         let client = Client::new(&env.url, Some(env.backend_token.clone()))?;
         if demo && let Err(failure) = demonstration::run(&client, &env.site).await {
-            eprintln!(
-                "guilds dev: the demonstration stopped: {}",
-                failure.message()
-            );
+            say(&format!("the demonstration stopped: {}", failure.message()));
         }
-        println!("{}", env.how_to_call());
+        show(&format!("{}\n", env.how_to_call()));
         std::future::pending().await
     }
 
@@ -242,7 +240,14 @@ impl Stack {
     }
 }
 
-/// A line of progress.
+/// A line of progress. A terminal that has gone away must not end the stack
+/// before its daemons are stopped, so nobody asks whether it was read.
 fn say(what: &str) {
-    eprintln!("guilds dev: {what}");
+    let _ = writeln!(std::io::stderr(), "guilds dev: {what}");
+}
+
+/// A part of the payload, written with the same care.
+fn show(what: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(what.as_bytes()).and_then(|()| out.flush());
 }

@@ -74,6 +74,8 @@ impl Program<'_> {
         self.command()
             .stdout(log.try_clone()?)
             .stderr(log.try_clone()?)
+            // Its keeper stops it in order; should the keeper fall, it must not stay behind.
+            .kill_on_drop(true)
             .spawn()
     }
 

@@ -15,6 +15,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use sqlx::PgConnection;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -22,7 +23,7 @@ use super::digest;
 use super::engine::Engine;
 use super::error::RunError;
 use crate::store::calls::{Message, NewCall, OpenCall};
-use crate::tools::{self, Filter};
+use crate::tools::Filter;
 
 /// One call of a batch, as the chat backend sent it.
 #[derive(Debug)]
@@ -88,7 +89,32 @@ impl Prepared {
     }
 }
 
+/// What a message's metadata says of a tool, for a call that never reaches it.
+pub(super) struct Kindred {
+    pub(super) filter: Filter,
+    pub(super) with_exit_code: bool,
+    /// Label in the metrics.
+    pub(super) label: &'static str,
+}
+
 impl Engine {
+    /// What the name of a call stands for in its turn.
+    pub(super) async fn kindred(
+        &self,
+        db: &mut PgConnection,
+        run: Uuid,
+        turn: i32,
+        name: &str,
+    ) -> Result<Kindred, RunError> {
+        let snapshot = self.snapshots.read(db, run, turn).await?;
+        let target = target::Target::find(db, &snapshot, name).await?;
+        Ok(Kindred {
+            filter: target.filter(),
+            with_exit_code: target.has_exit_code(),
+            label: target.label(),
+        })
+    }
+
     /// Makes a batch of calls. The batch is work of its own: a caller that goes
     /// away loses only the answer.
     ///
@@ -208,13 +234,6 @@ impl Engine {
 }
 
 pub(super) use remote::cancelled;
-
-/// The filter of a name and whether its metadata carries `exit_code`, where the
-/// turn's snapshot is not at hand.
-pub(super) fn filter_and_code(name: &str) -> (Filter, bool) {
-    let filter = tools::find(name).map_or(Filter::None, |tool| tool.filter);
-    (filter, target::has_exit_code(name))
-}
 
 pub(super) fn result(id: String, message: &Message) -> Result<CallResult, RunError> {
     Ok(CallResult {

@@ -7,7 +7,7 @@ use machine_agent_api::CancelCall;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::call::{CallResult, cancelled, filter_and_code, result};
+use super::call::{CallResult, cancelled, result};
 use super::engine::Engine;
 use super::error::RunError;
 use super::result::{Facts, make};
@@ -135,16 +135,18 @@ impl Engine {
         if !calls::is_claimed_locked(&mut tx, call.run, &call.call_id).await? {
             return Ok(false);
         }
-        let (filter, with_exit_code) = filter_and_code(&call.name);
+        let kindred = self
+            .kindred(&mut tx, call.run, call.turn, &call.name)
+            .await?;
         let facts = Facts {
             tool_name: &call.name,
             duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            with_exit_code,
+            with_exit_code: kindred.with_exit_code,
         };
         let remaining = u32::try_from(call.remaining).unwrap_or(0);
         let message = make(
             cancelled(),
-            filter,
+            kindred.filter,
             &self.redactor,
             self.cap_bytes,
             remaining,

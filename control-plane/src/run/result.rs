@@ -2,7 +2,18 @@
 //!
 //! Each step is a type that only the step before it can make:
 //! [`Raw`] → [`Filtered`] → [`Redacted`] → [`Capped`] → [`Stamped`]. A text that
-//! skipped a step has no type that can be stored, so this does not compile:
+//! skipped a step has no type that can be stored. This is the way:
+//!
+//! ```
+//! use control_plane::run::result::{Facts, Raw, Redactor, make};
+//! use control_plane::tools::Filter;
+//! let facts = Facts { tool_name: "shell", duration_ms: 1, with_exit_code: false };
+//! let raw = Raw::text("hi".to_owned());
+//! let message = make(raw, Filter::None, &Redactor::default(), 65_536, 9, &facts);
+//! assert_eq!(message.content(), "hi\nremaining_tool_calls: 9");
+//! ```
+//!
+//! A message of one's own does not compile:
 //!
 //! ```compile_fail
 //! let message = control_plane::run::result::Stamped {

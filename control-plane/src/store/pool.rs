@@ -28,7 +28,8 @@ pub fn connect_lazily(url: &str, max: u32) -> sqlx::Result<PgPool> {
         .disable_statement_logging();
     Ok(PgPoolOptions::new()
         .max_connections(max)
-        .acquire_timeout(Duration::from_secs(5))
+        // Calls of one run wait for each other here, so a burst needs some patience.
+        .acquire_timeout(Duration::from_secs(30))
         .idle_timeout(Duration::from_secs(300))
         // A ping on each use would double the cost of a short call.
         .test_before_acquire(false)

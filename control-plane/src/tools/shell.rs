@@ -64,7 +64,7 @@ impl Tool for Shell {
   "additionalProperties": false
 }"#;
     const EXAMPLE: &'static str =
-        r#"{"command": "grep -rn TODO src | head", "cwd": "app", "limit_s": 20}"#;
+        r#"{"command": "grep -rn timeout src | head", "cwd": "app", "limit_s": 20}"#;
     const OFFERED: Offered = Offered::Flag(Flag::Coding);
     const FILTER: Filter = Filter::TerminalFolded;
     const PLACE: Place = Place::Machine;

@@ -241,7 +241,7 @@ fn coordinates(point: &Value) -> Result<(f64, f64), Problem> {
 fn hindered(target: &str, last: Hindrance, patience: Duration) -> Problem {
     match last {
         Hindrance::NoMatch => Problem::refused(format!(
-            "no element matches {target}; browser_snapshot shows what is there now"
+            "no element matches {target}\nbrowser_snapshot shows what is there now"
         )),
         Hindrance::Blocked(why) => Problem::refused(format!(
             "{target} can't be clicked: {why} (waited {} s)",
@@ -312,7 +312,7 @@ mod tests {
         );
         assert_eq!(
             hindered("#a", Hindrance::NoMatch, PATIENCE).to_string(),
-            "no element matches #a; browser_snapshot shows what is there now"
+            "no element matches #a\nbrowser_snapshot shows what is there now"
         );
     }
 }

@@ -34,15 +34,13 @@ impl Session {
             NAME,
             format!("{head}\n{}\n", lines.join("\n")).as_bytes(),
         )?;
-        let notes = self.take_notes();
-        let mut text = head;
-        for note in &notes {
-            text.push_str(note);
-            text.push('\n');
+        let mut told = self.take_notes().join("\n");
+        if !told.is_empty() {
+            told.insert_str(0, "\n\n");
         }
-        text.push('\n');
-        let room = budget(max_output_bytes).saturating_sub(text.len());
-        text.push_str(&tree::cut(&lines, room, &format!("{FOLDER}/{NAME}")));
+        let room = budget(max_output_bytes).saturating_sub(head.len() + 1 + told.len());
+        let tree = tree::cut(&lines, room, &format!("{FOLDER}/{NAME}"));
+        let text = format!("{head}\n{tree}{told}");
         Ok(text)
     }
 

@@ -151,9 +151,11 @@ impl Watch {
                 self.closed |= self.session.as_deref() == Some(session);
             }
             "Target.targetCreated" => self.created(event),
-            "Target.targetDestroyed" if self.gone_pages.len() < MOST => {
+            "Target.targetDestroyed" => {
                 self.closed |= self.target.as_deref() == Some(event.text("/targetId"));
-                self.gone_pages.insert(event.text("/targetId").to_owned());
+                if self.gone_pages.len() < MOST {
+                    self.gone_pages.insert(event.text("/targetId").to_owned());
+                }
             }
             "Target.targetCrashed" => {
                 self.crashed |= self.target.as_deref() == Some(event.text("/targetId"))

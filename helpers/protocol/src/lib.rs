@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -105,7 +106,15 @@ impl Reply {
 ///
 /// A request that isn't one is answered with an error object too, so that the
 /// exit code is 0 whenever stdout holds an object.
+///
+/// The request may carry secrets, so the helper is made not dumpable first: no
+/// core file, and no look into its memory by the agent's other processes. The
+/// program it executes starts dumpable again.
 pub fn serve(answer: impl FnOnce(Request) -> Reply) -> ExitCode {
+    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+        eprintln!("this process could not be made not dumpable: {error}");
+        return ExitCode::FAILURE;
+    }
     let reply = match read_request() {
         Ok(request) => {
             let max = request.max_output_bytes;

@@ -121,11 +121,16 @@ impl AgentGroup {
         Ok(())
     }
 
-    /// Removes the empty directories themselves.
+    /// Removes the empty directories themselves, and their root when no other
+    /// agent is left below it.
     pub fn remove(&self) {
         self.group.remove();
         for directory in &self.v1 {
             let _ = fs::remove_dir(directory);
+        }
+        let all = self.v1.iter().map(PathBuf::as_path);
+        for root in all.chain([self.group.path()]).filter_map(Path::parent) {
+            let _ = fs::remove_dir(root);
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct Table<'a> {
     text: &'a str,
     table: DeTable<'a>,
     read: BTreeSet<&'static str>,
+    /// Settings that have a problem.
+    bad: BTreeSet<&'static str>,
     /// Lines that are no TOML.
     broken: Vec<Problem>,
     problems: Vec<Problem>,
@@ -37,13 +39,23 @@ impl<'a> Table<'a> {
             text,
             table: table.into_inner(),
             read: BTreeSet::new(),
+            bad: BTreeSet::new(),
             broken,
             problems: Vec::new(),
         }
     }
 
+    /// Adds a problem with what the setting `name` leads to; one with the
+    /// setting itself is enough.
+    pub fn problem_unless_known(&mut self, name: &'static str, message: String) {
+        if !self.bad.contains(name) {
+            self.problem(name, message);
+        }
+    }
+
     /// Adds a problem with the setting `name`.
     pub fn problem(&mut self, name: &'static str, message: String) {
+        self.bad.insert(name);
         let line = self
             .table
             .get(name)

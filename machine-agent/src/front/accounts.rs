@@ -55,9 +55,12 @@ pub async fn ensure(
     if let Some(user) = look_up(agent).await? {
         return adopt(&user, &home, organisation).await;
     }
-    let mut from = config.uid_min;
+    let record = config.state_dir.join("next-uid");
+    let mut from = first_number(&record, config.uid_min, config.uid_max);
     loop {
         let number = free_number(from, config.uid_max).await?;
+        // Before the account is there: a number is rather lost than used twice.
+        std::fs::write(&record, (number + 1).to_string()).map_err(system)?;
         match make(agent, organisation, &home, number).await? {
             Made::Yes => break,
             Made::NumberTaken => from = number + 1,
@@ -135,6 +138,17 @@ fn judge(
         ));
     }
     Ok(())
+}
+
+/// Where to look for a number: after the last one given, so that a new agent
+/// doesn't inherit the files of a removed one; from the start again once the
+/// range is used up.
+fn first_number(record: &Path, min: u32, max: u32) -> u32 {
+    std::fs::read_to_string(record)
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .filter(|next| (min..=max).contains(next))
+        .unwrap_or(min)
 }
 
 /// The first number from `from` that is neither a user's nor a group's.
@@ -302,5 +316,18 @@ mod tests {
             check("Guilds agent of acme", "ada", "/srv/ada"),
             "the account ada has the home /home/ada, not /srv/ada; `userdel ada` removes it"
         );
+    }
+
+    #[test]
+    fn a_number_is_not_given_twice_until_all_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = folder.path().join("next-uid");
+        assert_eq!(first_number(&record, 70_000, 70_002), 70_000);
+        std::fs::write(&record, "70002").unwrap();
+        assert_eq!(first_number(&record, 70_000, 70_002), 70_002);
+        std::fs::write(&record, "70003").unwrap();
+        assert_eq!(first_number(&record, 70_000, 70_002), 70_000);
+        std::fs::write(&record, "x").unwrap();
+        assert_eq!(first_number(&record, 70_000, 70_002), 70_000);
     }
 }

@@ -150,8 +150,11 @@ impl Keeper {
             }
         }
         self.place = Some(place.clone());
-        if let Some(runner) = &self.runner {
-            return Ok(runner.ready.clone());
+        match &self.runner {
+            Some(runner) if runner.ready.uid == identity.uid => return Ok(runner.ready.clone()),
+            // The account was removed and made anew: the old one's processes go.
+            Some(_) => self.stop().await,
+            None => {}
         }
         let runner = self.find_or_start(identity).await?;
         let ready = runner.ready.clone();

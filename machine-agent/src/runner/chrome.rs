@@ -126,7 +126,7 @@ impl Chrome {
                     let process = start(world, port).await?;
                     self.state = State::Starting(process, Instant::now());
                 }
-                State::Starting(process, since) => match process.answer(*since + START).await {
+                State::Starting(process, since) => match process.answer(until(*since)).await {
                     Ok(sockets) => {
                         let State::Starting(process, _) = std::mem::take(&mut self.state) else {
                             continue;
@@ -178,6 +178,12 @@ impl Chrome {
         let _ = timeout(STOP, process.end.wait_for(Option::is_some)).await;
         process.room.remove();
     }
+}
+
+/// The end of a start's time; a start that a cancelled call left behind is
+/// still looked at once it is long over.
+fn until(since: Instant) -> Instant {
+    (since + START).max(Instant::now() + Duration::from_secs(2))
 }
 
 /// What became of a running Chrome's port.

@@ -65,6 +65,8 @@ impl Cluster {
                 "--auth=trust",
                 "--encoding=UTF8",
                 "--no-locale",
+                // Nothing is in it yet that a power cut could take.
+                "--no-sync",
             ],
         )
         .await?;

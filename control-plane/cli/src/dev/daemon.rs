@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::leftover::Identity;
+use super::say;
 use super::state::State;
 use crate::error::Failure;
 use crate::spawn::{self, Program};
@@ -148,12 +149,12 @@ impl Keeper {
             if started.elapsed() >= SETTLED {
                 wait = FIRST_WAIT;
             }
-            eprintln!(
-                "guilds dev: the {} {ended}; starting it again in {:.1} s (log: {})",
+            say(&format!(
+                "the {} {ended}; starting it again in {:.1} s (log: {})",
                 self.plan.name,
                 wait.as_secs_f64(),
                 self.log.display()
-            );
+            ));
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 _ = self.stopped.wait_for(|stopped| *stopped) => {
@@ -203,11 +204,11 @@ impl Keeper {
             let _ = kill(Pid::from_raw(pid), signal);
         }
         if tokio::time::timeout(patience, child.wait()).await.is_err() {
-            eprintln!(
-                "guilds dev: the {} did not end within {} s and is killed",
+            say(&format!(
+                "the {} did not end within {} s and is killed",
                 self.plan.name,
                 patience.as_secs()
-            );
+            ));
             let _ = child.kill().await;
         }
     }

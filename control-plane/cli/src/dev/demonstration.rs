@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::show;
 use crate::api::{CALL_PATIENCE, Client};
 use crate::call;
 use crate::error::Failure;
@@ -22,34 +23,41 @@ struct Step {
 /// # Errors
 /// When the API doesn't answer as it should. A tool that refuses is shown, and no failure.
 pub(crate) async fn run(client: &Client, site: &str) -> Result<(), Failure> {
-    println!(
-        "\nA chat backend starts a run for the agent `{AGENT}`, and is told which tools it may offer the model.\n"
-    );
+    show(&format!(
+        "\nA chat backend starts a run for the agent `{AGENT}`, and is told which tools it may offer the model.\n\n"
+    ));
     let start = json!({"agent": AGENT, "kind": "direct"});
-    println!("POST /v1/runs {start}");
+    show(&format!("POST /v1/runs {start}\n"));
     let run = client.post("/v1/runs", &start, CALL_PATIENCE).await?;
     let id = call::text(&run, "run")?;
-    print!("{}", offer(&run));
-    println!(
+    show(&offer(&run));
+    show(
         "\nThe model answers with tool calls. The backend sends each to the run, and gets back the text\n\
-         the model reads next. Its last line is the stamp: how many calls the run has left."
+         the model reads next. Its last line is the stamp: how many calls the run has left.\n",
     );
     let outcome = make_calls(client, &id, site).await;
-    println!("\nThe backend ends the run.\n\nPOST /v1/runs/{id}/end");
+    show(&format!(
+        "\nThe backend ends the run.\n\nPOST /v1/runs/{id}/end\n"
+    ));
     let ended = client
         .post(&format!("/v1/runs/{id}/end"), &json!({}), CALL_PATIENCE)
         .await?;
-    println!("  {ended}\n");
+    show(&format!("  {ended}\n\n"));
     outcome
 }
 
 async fn make_calls(client: &Client, run: &str, site: &str) -> Result<(), Failure> {
     for (number, step) in steps(site).into_iter().enumerate() {
-        println!("\n{}. {}\n", number + 1, step.what);
-        println!("> {} {}", step.tool, step.arguments);
+        show(&format!(
+            "\n{}. {}\n\n> {} {}\n",
+            number + 1,
+            step.what,
+            step.tool,
+            step.arguments
+        ));
         let id = format!("call_{}", number + 1);
         let result = call::one(client, run, &id, step.tool, &step.arguments).await?;
-        print!("{}", shown(&call::text(&result, "content")?));
+        show(&shown(&call::text(&result, "content")?));
     }
     Ok(())
 }
@@ -96,7 +104,7 @@ fn kept(site: &str) -> Vec<Step> {
 fn browsed(site: &str) -> Vec<Step> {
     vec![
         Step {
-            what: "Now the agent's machine: its own Chrome starts, as the agent's Unix user, and opens a page.",
+            what: "Now the agent's machine: the agent's own Chrome starts there and opens a page.",
             tool: "browser_navigate",
             arguments: json!({"url": site}),
         },
@@ -142,11 +150,11 @@ fn ran() -> Vec<Step> {
             arguments: json!({}),
         },
         Step {
-            what: "The script runs on the agent's machine, in its home, as its Unix user.",
+            what: "The script runs on the agent's machine, in its home.",
             tool: "script_run",
             arguments: json!({
                 "name": "count-words",
-                "arguments": {"text": "sewn by hand, one at a time"},
+                "arguments": {"text": "we sew notebooks by hand"},
             }),
         },
         Step {

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use super::say;
 use super::state::told;
 use crate::error::Failure;
 use crate::spawn;
@@ -25,10 +26,10 @@ pub(crate) async fn install(programs: &Path) -> Result<(), Failure> {
             continue;
         }
         if to.exists() && spawn::is_owned_by_a_package(&to).await {
-            eprintln!(
-                "guilds dev: {} belongs to an installed package and is used as it is",
+            say(&format!(
+                "{} belongs to an installed package and is used as it is",
                 to.display()
-            );
+            ));
             continue;
         }
         copy(&from, &to).map_err(told(&to))?;

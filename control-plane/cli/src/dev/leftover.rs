@@ -8,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::account::Account;
+use super::say;
 use super::state::State;
 
 /// Longest wait for a process to end in order.
@@ -72,10 +73,10 @@ pub(crate) async fn end(state: &State, account: &Account) {
         if let Some(identity) = Identity::read(&text)
             && identity.lives()
         {
-            eprintln!(
-                "guilds dev: ending the {name} (pid {}) of a stack that was killed",
+            say(&format!(
+                "ending the {name} (pid {}) of a stack that was killed",
                 identity.pid
-            );
+            ));
             end_one(&identity, signal).await;
         }
         let _ = fs::remove_file(path);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid};
+use serde_json::json;
 use toml::{Table, Value};
 
 use super::MACHINE_PORT_OFFSET;
@@ -15,6 +16,7 @@ use super::daemon::Plan;
 use super::leftover::CGROUP_ROOT;
 use super::state::{self, State, told};
 use crate::api::Client;
+use crate::apply;
 use crate::error::{Exit, Failure};
 use crate::spawn::Program;
 
@@ -233,29 +235,32 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// When one can't be made.
     pub(crate) async fn tokens(&self, client: &Client) -> Result<Tokens, Failure> {
-        let backend = self
-            .token(client, "backend", "/v1/runs?limit=1", &[])
-            .await?;
+        let backend = self.token("backend", &[], async |token: &str| {
+            client.with_token(token).get("/v1/runs?limit=1").await
+        });
+        let backend = backend.await?;
         let organisation = ["--organisation", ORGANISATION];
-        let operator = self
-            .token(client, "operator", "/metrics", &organisation)
-            .await?;
+        let operator = self.token("operator", &organisation, async |token: &str| {
+            let empty = json!({"organisation": ORGANISATION});
+            apply::send(&client.with_token(token), &empty, true).await
+        });
+        let operator = operator.await?;
         Ok(Tokens { backend, operator })
     }
 
+    /// A token of `role`: the one that is kept, unless `probe` is denied with it.
     async fn token(
         &self,
-        client: &Client,
         role: &str,
-        probe: &str,
         more: &[&str],
+        probe: impl AsyncFn(&str) -> Result<serde_json::Value, Failure>,
     ) -> Result<String, Failure> {
         let name = format!("tokens/{role}");
         if let Ok(kept) = fs::read_to_string(self.state.path(&name)) {
-            let kept = kept.trim().to_owned();
-            let answer = client.with_token(&kept).get(probe).await;
+            let kept = kept.trim();
+            let answer = probe(kept).await;
             if !answer.is_err_and(|failure| failure.exit == Exit::Denied) {
-                return Ok(kept);
+                return Ok(kept.to_owned());
             }
         }
         let config = text(&self.control_plane_file());

@@ -12,7 +12,6 @@ use super::super::view::not_found;
 use super::{Claimed, Prepared};
 use crate::store::calls::{self, NewCall};
 use crate::store::runs;
-use crate::tools::Filter;
 
 /// What claiming a batch came to.
 pub(super) struct Claim {
@@ -92,7 +91,7 @@ impl Engine {
                     .push(call.claimed(id, run.turn, claim.remaining));
             } else {
                 calls::insert(&mut tx, id, run.turn, &call.new, 0).await?;
-                self.out_of_budget(&mut tx, id, &call.new).await?;
+                self.out_of_budget(&mut tx, id, run.turn, &call.new).await?;
                 claim.others.push(call.new.call_id);
             }
         }
@@ -109,18 +108,27 @@ impl Engine {
         &self,
         db: &mut sqlx::PgConnection,
         run: Uuid,
+        turn: i32,
         call: &NewCall,
     ) -> Result<(), RunError> {
         let started = Instant::now();
+        let kindred = self.kindred(db, run, turn, &call.name).await?;
         let facts = Facts {
             tool_name: &call.name,
             duration_ms: 0,
-            with_exit_code: super::target::has_exit_code(&call.name),
+            with_exit_code: kindred.with_exit_code,
         };
         let raw = Raw::error("no tool calls remain in this run");
-        let message = make(raw, Filter::None, &self.redactor, self.cap_bytes, 0, &facts);
+        let message = make(
+            raw,
+            kindred.filter,
+            &self.redactor,
+            self.cap_bytes,
+            0,
+            &facts,
+        );
         message.store(db, run, &call.call_id).await?;
-        self.count(super::target::label(&call.name, false), true, started);
+        self.count(kindred.label, true, started);
         Ok(())
     }
 }

@@ -134,9 +134,12 @@ impl Engine {
                 };
                 let engine = Arc::clone(self);
                 batch.remote.spawn(async move {
+                    let mut call = call;
                     if let Some(before) = before {
                         // An error means that the call before ended early.
                         let _ = before.await;
+                        // Waiting for its turn is not its own time.
+                        call.started = Instant::now();
                     }
                     let message = engine
                         .finish_remote(&call, guard, *machine_call, &target, &snapshot, sent)

@@ -73,15 +73,6 @@ fn not_offered(name: &str) -> Target {
 }
 
 /// Native tools whose metadata carries `exit_code`; scripts' own tools do as well.
-pub(super) fn has_exit_code(name: &str) -> bool {
+fn has_exit_code(name: &str) -> bool {
     matches!(name, "script_run" | "shell")
-}
-
-/// The bounded label of a name in the metrics.
-pub(super) fn label(name: &str, is_script: bool) -> &'static str {
-    match tools::find(name) {
-        Some(tool) => tool.name,
-        None if is_script => "script",
-        None => "unknown",
-    }
 }

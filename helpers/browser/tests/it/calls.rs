@@ -293,7 +293,7 @@ fn no_match_and_many_are_refused() {
     let stage = Stage::at("/selectors.html");
     assert_eq!(
         stage.refusal("click", json!({"target": "#nobody"})),
-        "no element matches #nobody; browser_snapshot shows what is there now"
+        "no element matches #nobody\nbrowser_snapshot shows what is there now"
     );
     assert_eq!(
         stage.refusal("click", json!({"target": "text=Read more"})),
