@@ -36,7 +36,7 @@ memory() {
 }
 
 daemons=(control-plane machine-agent)
-declare -A first
+declare -A first=()
 calls=0
 started=$SECONDS
 while [ $((SECONDS - started)) -lt "$seconds" ]; do

@@ -313,7 +313,10 @@ mod tests {
 
     #[tokio::test]
     async fn signals_privileges_and_session_are_fresh() {
-        let script = "grep -E '^(SigBlk|SigIgn|NoNewPrivs|CapEff|CapInh|CapAmb|CapPrm):' /proc/$$/status; \
+        // Read by the shell itself: while it starts a child it blocks all signals for a moment.
+        let script = "while IFS= read -r line; do case $line in \
+                      SigBlk:*|SigIgn:*|NoNewPrivs:*|CapEff:*|CapInh:*|CapAmb:*|CapPrm:*) echo \"$line\";; \
+                      esac; done < /proc/$$/status; \
                       ulimit -c; test $$ = $(cut -d' ' -f6 /proc/$$/stat) && echo leader";
         let (text, _) = shell(script, None).await;
         let zero = "0000000000000000";

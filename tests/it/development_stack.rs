@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use tests::spawn::Daemon;
 use tests::{Api, Shared, processes, slots, spawn};
 
+/// Every stack has the demonstration's slots, and so the same DevTools ports.
+static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 /// First start: cluster, authority, accounts.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
@@ -76,6 +78,7 @@ async fn call(
 /// One test, because one machine has one stack.
 #[tokio::test]
 async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Result<()> {
+    let _alone = ONE_AT_A_TIME.lock().await;
     let shared = Shared::get().await?;
     let directory = tempfile::tempdir_in(&shared.work)?;
     std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755))?;
@@ -230,6 +233,7 @@ async fn shows_the_demonstration(dev: &mut Daemon) -> Result<()> {
 /// Someone without root gets the product too, and is told what it doesn't promise.
 #[tokio::test]
 async fn without_root_every_agent_runs_as_the_caller() -> Result<()> {
+    let _alone = ONE_AT_A_TIME.lock().await;
     let shared = Shared::get().await?;
     spawn::run(spawn::command("/usr/sbin/useradd").args([
         "--create-home",

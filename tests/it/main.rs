@@ -14,6 +14,7 @@ mod development_stack;
 mod document;
 mod helper_world;
 mod http_refusals;
+mod machine_operations;
 mod memory_notes;
 mod messages;
 mod note_refusals;

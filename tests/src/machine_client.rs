@@ -30,6 +30,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub struct MachineClient {
     address: String,
     connector: TlsConnector,
+    organisation: String,
 }
 
 impl std::fmt::Debug for MachineClient {
@@ -61,7 +62,17 @@ impl MachineClient {
         Ok(Self {
             address: address.to_owned(),
             connector: TlsConnector::from(Arc::new(config)),
+            organisation: ORGANISATION.to_owned(),
         })
+    }
+
+    /// The same client, asking for another organisation.
+    #[must_use]
+    pub fn of_organisation(&self, organisation: &str) -> Self {
+        Self {
+            organisation: organisation.to_owned(),
+            ..self.clone()
+        }
     }
 
     /// `GET`.
@@ -108,7 +119,7 @@ impl MachineClient {
         if let Some(slot) = slot {
             request = request
                 .header(SLOT_HEADER, slot.to_string())
-                .header(ORGANISATION_HEADER, ORGANISATION);
+                .header(ORGANISATION_HEADER, &self.organisation);
         }
         let body = body.map(Value::to_string).unwrap_or_default();
         let request = request.body(Full::new(Bytes::from(body)))?;

@@ -229,7 +229,6 @@ impl Stack {
 
     /// Stops everything, last started first.
     async fn end(&mut self) {
-        self.state.remove("dev.env");
         if !self.daemons.is_empty() {
             say("stopping");
         }

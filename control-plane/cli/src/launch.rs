@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use nix::unistd::{
@@ -60,7 +60,8 @@ fn become_program(arguments: &Arguments) -> Result<std::convert::Infallible, Str
     if let Some(account) = arguments.account {
         drop_to(account).map_err(|error| format!("root could not be dropped: {error}"))?;
     }
-    let words: Vec<_> = std::iter::once(name_of(&arguments.program))
+    // The whole path: PostgreSQL's programs find their neighbours by it.
+    let words: Vec<_> = std::iter::once(arguments.program.as_os_str().as_bytes())
         .chain(arguments.words.iter().map(String::as_bytes))
         .map(CString::new)
         .collect::<Result<_, _>>()
@@ -70,13 +71,6 @@ fn become_program(arguments: &Arguments) -> Result<std::convert::Infallible, Str
         .collect::<Result<_, _>>()
         .map_err(|error| error.to_string())?;
     fexecve(&program, &words, &environment).map_err(|error| error.to_string())
-}
-
-fn name_of(program: &Path) -> &[u8] {
-    program
-        .file_name()
-        .unwrap_or(program.as_os_str())
-        .as_bytes()
 }
 
 fn drop_to(account: Account) -> nix::Result<()> {

@@ -97,6 +97,11 @@ fn kept(site: &str) -> Vec<Step> {
             tool: "note_delete",
             arguments: json!({"path": note}),
         },
+        Step {
+            what: "What was deleted says so, instead of failing.",
+            tool: "note_get",
+            arguments: json!({"path": note}),
+        },
     ]
 }
 
@@ -181,11 +186,6 @@ fn ran() -> Vec<Step> {
                 "kind": "other",
                 "severity": "low",
             }),
-        },
-        Step {
-            what: "A refusal is written for the model, which can try again.",
-            tool: "note_get",
-            arguments: json!({"path": "agent/ada/bindery"}),
         },
     ]
 }

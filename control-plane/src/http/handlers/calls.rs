@@ -1,4 +1,4 @@
-//! `/v1/runs/{run}/calls`
+//! `/v1/runs/{run}/calls`: the calls of a run: made in batches, cancelled one by one.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

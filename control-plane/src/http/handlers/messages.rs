@@ -1,4 +1,4 @@
-//! `/v1/runs/{run}/messages`
+//! `/v1/runs/{run}/messages`: what the calls of a run answered, page by page.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;

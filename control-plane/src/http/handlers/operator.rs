@@ -1,4 +1,4 @@
-//! `/v1/operator`
+//! `/v1/operator`: the operator's document.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};

@@ -1,4 +1,4 @@
-//! `/v1/runs/{run}/turns`
+//! `/v1/runs/{run}/turns`: the turns of a run.
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
