@@ -35,6 +35,7 @@ async fn measure() -> Result<Vec<Row>> {
     rows.extend(storage::note_get(&stack).await?);
     rows.extend(scripts::script_run(&stack).await?);
     rows.extend(browser::calls(&stack).await?);
+    tests::spawn::be_quiet();
     Ok(rows)
 }
 

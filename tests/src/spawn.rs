@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -13,6 +14,13 @@ use nix::unistd::Pid;
 
 /// How long a daemon may take to stop before it is killed and the test told.
 const STOP_LIMIT: Duration = Duration::from_secs(15);
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Daemons that end from now on keep their logs to themselves: what wanted them went well.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
 
 /// A command that the test process may start.
 #[must_use]
@@ -176,6 +184,8 @@ impl Drop for Daemon {
             eprintln!("{error:#}");
         }
         // A test that passes keeps what it printed to itself.
-        eprintln!("--- log of {} ---\n{}--- end ---", self.name, self.log());
+        if !QUIET.load(Ordering::Relaxed) {
+            eprintln!("--- log of {} ---\n{}--- end ---", self.name, self.log());
+        }
     }
 }

@@ -101,6 +101,7 @@ impl KeptClient {
             .header("content-type", "application/json")
             .header("authorization", format!("Bearer {}", self.token))
             .body(Full::new(Bytes::from(body.to_string())))?;
+        self.sender.ready().await?;
         let begun = Instant::now();
         let response = self.sender.send_request(request).await?;
         let bytes = response.into_body().collect().await?.to_bytes();
