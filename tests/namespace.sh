@@ -36,12 +36,16 @@ stage_outside() {
     exit 77
   fi
   local name=guilds-test-$$ work hierarchy status=0
-  work=$(mktemp -d "${TMPDIR:-/tmp}/guilds-test.XXXXXXXX")
+  work=$(mktemp -d "${TMPDIR:-/tmp}/$name.XXXXXXXX")
   chmod 0711 "$work"
   # shellcheck disable=SC2064
   trap "leave '$name' '$work'" EXIT
   # What an earlier run left that was ended before it could clean up.
-  local stale
+  local stale pid
+  for stale in "${TMPDIR:-/tmp}"/guilds-test-*.*; do
+    pid=${stale##*/guilds-test-}
+    [ -d "$stale" ] && [ ! -d "/proc/${pid%%.*}" ] && rm -rf --one-file-system "$stale"
+  done
   for hierarchy in $(hierarchies); do
     for stale in "$hierarchy"/guilds-test-*; do
       [ -d "$stale" ] && [ ! -d "/proc/${stale##*-}" ] && remove_cgroup "$stale"

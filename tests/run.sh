@@ -14,24 +14,28 @@ export "$runner=bash $PWD/tests/runner.sh"
 # The tests wait more than they compute: more of them than there are cores.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 2))}
 
-if [ "${1:-}" = bench ]; then
-  cargo build --workspace --all-targets --release
-  exec cargo bench --workspace --bench table
-fi
+# Builds all targets at once: programs, libraries and tests then share one set of
+# features, and nothing is built twice. Prints where cargo put the target $1 of
+# this package; the other arguments are cargo's.
+build() {
+  local name=$1
+  shift
+  cargo build --workspace --all-targets "$@" --message-format=json-render-diagnostics |
+    sed -n "s#.*\"manifest_path\":\"$PWD/tests/Cargo.toml\".*\"name\":\"$name\".*\"executable\":\"\([^\"]*\)\".*#\1#p"
+}
 
-# All targets at once: programs, libraries and tests then share one set of features,
-# and the steps below build nothing again.
-cargo build --workspace --all-targets
 case ${1:-} in
+  bench)
+    executable=$(build table --release)
+    CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable"
+    ;;
   it)
     shift
-    # Found in what cargo says, not by `-p tests`: one package alone has other features
-    # and would be built again.
-    executable=$(cargo test --workspace --test it --no-run --message-format=json |
-      sed -n "s#.*\"manifest_path\":\"$PWD/tests/Cargo.toml\".*\"executable\":\"\([^\"]*\)\".*#\1#p")
+    executable=$(build it)
     CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable" "$@"
     ;;
   "")
+    build it >/dev/null
     exec cargo test --workspace --no-fail-fast
     ;;
   *)

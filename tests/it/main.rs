@@ -13,6 +13,8 @@ mod deaths;
 mod development_stack;
 mod document;
 mod helper_world;
+mod hostile_agents;
+mod hostile_input;
 mod http_refusals;
 mod machine_operations;
 mod memory_notes;

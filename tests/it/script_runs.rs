@@ -200,7 +200,7 @@ async fn a_script_that_leaves_a_session_holding_its_stdout_ends_at_its_limit() -
     );
     assert_eq!(state["reply"]["output"], "begun\n");
     assert!(
-        took.as_millis() >= 2_000 && took.as_millis() < 4_500,
+        took.as_millis() >= 2_000 && took.as_millis() < 8_000,
         "{took:?}"
     );
     for command in ["sleep 3605", "stays"] {

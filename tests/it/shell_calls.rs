@@ -131,7 +131,7 @@ async fn at_its_limit_a_call_ends_with_what_it_had_and_nothing_stays_alive() -> 
     assert!(output.starts_with("begun"), "{output}");
     assert_eq!(result.metadata["exit_code"], Value::Null);
     let duration = result.metadata["duration_ms"].as_u64().unwrap_or_default();
-    assert!((2_000..4_500).contains(&duration), "{duration} ms");
+    assert!((2_000..8_000).contains(&duration), "{duration} ms");
     for seconds in ["sleep 3601", "sleep 3602", "sleep 3603"] {
         assert_eq!(processes::with_command(seconds)?, [], "{seconds}");
     }

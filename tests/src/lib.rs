@@ -17,6 +17,7 @@ pub mod site;
 pub mod slots;
 pub mod spawn;
 pub mod stack;
+pub mod statements;
 
 pub use api::{Answer, Api, CallResult, Run};
 pub use shared::Shared;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor};
 use tests::cluster::Cluster;
+use tests::statements::{Statement, parse_log};
 use tests::{Run, Stack, spawn};
 
 use crate::timing::{KeptClient, Row, median_ms};
@@ -51,13 +52,6 @@ pub async fn note_get(stack: &Stack) -> Result<Vec<Row>> {
             statements.len()
         ),
     }])
-}
-
-/// A statement with its parameters as text, `None` for NULL.
-#[derive(Debug, Clone, PartialEq)]
-struct Statement {
-    sql: String,
-    parameters: Vec<Option<String>>,
 }
 
 /// The statements of one call, without those that only begin and end transactions.
@@ -103,58 +97,6 @@ async fn set_logging(db: &mut sqlx::PgConnection, level: &str) -> Result<()> {
     // The other sessions read it when their next statement begins.
     tokio::time::sleep(Duration::from_millis(200)).await;
     Ok(())
-}
-
-/// Statements of a server's log: an entry begins with a time, its later lines with a tab.
-fn parse_log(log: &str) -> Vec<Statement> {
-    let mut found: Vec<Statement> = Vec::new();
-    for entry in log.replace("\n\t", " ").lines() {
-        if let Some((_, parameters)) = entry.split_once("DETAIL:  parameters: ") {
-            if let Some(last) = found.last_mut() {
-                last.parameters = parse_parameters(parameters);
-            }
-        } else if let Some((_, rest)) = entry.split_once("LOG:  execute ")
-            && let Some((_, sql)) = rest.split_once(": ")
-        {
-            found.push(Statement {
-                sql: sql.split_whitespace().collect::<Vec<_>>().join(" "),
-                parameters: Vec::new(),
-            });
-        }
-    }
-    found.retain(|statement| {
-        let first = statement.sql.split([' ', ';']).next().unwrap_or_default();
-        !["BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "SET", "ROLLBACK"].contains(&first)
-    });
-    found
-}
-
-/// `$1 = 'it''s', $2 = NULL`
-fn parse_parameters(text: &str) -> Vec<Option<String>> {
-    let mut parameters = Vec::new();
-    let mut rest = text;
-    while let Some((_, value)) = rest.split_once(" = ") {
-        let Some(quoted) = value.strip_prefix('\'') else {
-            parameters.push(None);
-            rest = value.split_once(", ").map_or("", |(_, rest)| rest);
-            continue;
-        };
-        let mut content = String::new();
-        let mut characters = quoted.char_indices().peekable();
-        rest = "";
-        while let Some((index, character)) = characters.next() {
-            if character != '\'' {
-                content.push(character);
-            } else if characters.next_if(|(_, next)| *next == '\'').is_some() {
-                content.push('\'');
-            } else {
-                rest = &quoted[index + 1..];
-                break;
-            }
-        }
-        parameters.push(Some(content));
-    }
-    parameters
 }
 
 /// A hundred replays by pgbench in its `prepared` mode; it sends parameters as text.
