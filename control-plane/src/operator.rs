@@ -174,9 +174,11 @@ impl Plan {
             |agent| &agent.id,
         );
         let stored_bindings = store::bindings::of_organisation(db, organisation).await?;
-        let machine_ids: Vec<String> = document.machines.iter().map(|e| e.id.clone()).collect();
+        let machines = document.machines.iter();
+        let machine_ids: Vec<String> = machines.filter_map(|e| e.id.given().cloned()).collect();
         let guild_ids: Vec<String> = document.guilds.iter().map(|e| e.id.clone()).collect();
-        let agent_ids: Vec<String> = document.agents.iter().map(|e| e.id.clone()).collect();
+        let agents = document.agents.iter();
+        let agent_ids: Vec<String> = agents.filter_map(|e| e.id.given().cloned()).collect();
         let taken_machines = store::machines::taken(db, organisation, &refs(&machine_ids)).await?;
         let taken_agents = store::agents::taken(db, organisation, &refs(&agent_ids)).await?;
 

@@ -131,8 +131,17 @@ impl Stack {
             started.elapsed().as_secs_f64()
         ));
         let client = Client::new(&env.url, Some(env.backend_token.clone()))?;
-        if demo && let Err(failure) = demonstration::run(&client, &env.site).await {
-            say(&format!("the demonstration stopped: {}", failure.message()));
+        if demo {
+            let logs = self.state.path("logs");
+            match demonstration::run(&client, &env.site).await {
+                Ok(0) => {}
+                Ok(errors) => say(&format!(
+                    "{errors} calls of the demonstration ended in an error, which no call should; \
+                     the daemons say more in {}",
+                    logs.display()
+                )),
+                Err(failure) => say(&format!("the demonstration stopped: {}", failure.message())),
+            }
         }
         show(&format!("{}\n", env.how_to_call()));
         std::future::pending().await

@@ -84,11 +84,12 @@ impl ApiError {
 
     fn store(error: &sqlx::Error) -> Self {
         if let sqlx::Error::Database(database) = error {
-            // Class 57: the server shuts down or starts; class 53: it is out of something.
+            // Class 57: the server shuts down or starts; 53: it is out of something;
+            // 40 and 55: others held what the request needed for too long.
             let class = database
                 .code()
                 .map(|code| code[..2.min(code.len())].to_owned());
-            if !matches!(class.as_deref(), Some("57" | "53")) {
+            if !matches!(class.as_deref(), Some("57" | "53" | "40" | "55")) {
                 return Self::fault(error);
             }
         }

@@ -1,11 +1,18 @@
 //! A JSON object read field by field, every problem kept, so that a caller learns all of them at once.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
+
+/// Most problems told of one body; more would bury the first.
+const MAX_PROBLEMS: usize = 20;
+/// Most bytes of a field's name in a problem.
+const MAX_SHOWN: usize = 60;
 
 /// The fields of one object.
 pub(super) struct Fields<'a> {
@@ -32,13 +39,18 @@ impl<'a> Fields<'a> {
         if found != "an object" {
             return Err(found);
         }
-        let fields = serde_json::from_str(raw.get()).map_err(|_| "an object that can't be read")?;
-        Ok(Self {
+        let members: Members<'_> =
+            serde_json::from_str(raw.get()).map_err(|_| "an object that can't be read")?;
+        let mut object = Self {
             at,
-            fields,
+            fields: members.fields,
             allowed: Vec::new(),
             problems: Vec::new(),
-        })
+        };
+        for name in members.repeated {
+            object.problem(cut(&name), "is given more than once");
+        }
+        Ok(object)
     }
 
     /// A field as it stands; `null` counts as absent.
@@ -88,26 +100,78 @@ impl<'a> Fields<'a> {
         self.problems.extend(problems);
     }
 
-    /// Every problem, undeclared fields included.
+    /// Every problem, undeclared fields included. What is beyond those that are
+    /// told is not written out.
     pub(super) fn into_problems(mut self) -> Vec<String> {
-        let unknown: Vec<String> = self.fields.keys().cloned().collect();
+        let unknown: Vec<String> = self
+            .fields
+            .keys()
+            .take(MAX_PROBLEMS + 1)
+            .map(|name| cut(name).to_owned())
+            .collect();
         for name in unknown {
-            let name = &name[..name.floor_char_boundary(60)];
             let allowed = self.allowed.join(", ");
-            self.problem(name, &format!("is no field; allowed are {allowed}"));
+            self.problem(&name, &format!("is no field; allowed are {allowed}"));
         }
         self.problems
     }
 
     /// Refuses the body when anything was wrong.
     pub(super) fn finish(self) -> Result<(), ApiError> {
-        let problems = self.into_problems();
+        let mut problems = self.into_problems();
         if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(ApiError::invalid(problems.join("; ")))
+            return Ok(());
         }
+        let more = problems.len() > MAX_PROBLEMS;
+        problems.truncate(MAX_PROBLEMS);
+        let mut message = problems.join("; ");
+        if more {
+            message.push_str("; and more");
+        }
+        Err(ApiError::invalid(message))
     }
+}
+
+/// The members of an object, and the names that stand in it more than once: no
+/// two readers of such an object need agree on what it says.
+struct Members<'a> {
+    fields: BTreeMap<String, &'a RawValue>,
+    repeated: BTreeSet<String>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Members {
+                    fields: BTreeMap::new(),
+                    repeated: BTreeSet::new(),
+                };
+                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    match members.fields.entry(name) {
+                        Entry::Vacant(place) => {
+                            place.insert(value);
+                        }
+                        Entry::Occupied(first) => {
+                            members.repeated.insert(first.key().clone());
+                        }
+                    }
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Read)
+    }
+}
+
+/// A name cut to a length worth repeating.
+fn cut(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_SHOWN)]
 }
 
 /// What a JSON value is.
@@ -134,6 +198,25 @@ fn shown(raw: &RawValue) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_that_stands_twice_is_a_problem() {
+        let mut fields = Fields::body(br#"{"id":"a","id":"b"}"#).unwrap();
+        let _ = fields.optional::<String>("id", "a string");
+        assert_eq!(fields.into_problems(), ["`id` is given more than once"]);
+    }
+
+    #[test]
+    fn a_body_of_nothing_but_faults_gets_a_short_answer() {
+        let members: Vec<String> = (0..50_000).map(|n| format!("\"k{n}\":1")).collect();
+        let body = format!("{{{}}}", members.join(","));
+        let fields = Fields::body(body.as_bytes()).unwrap();
+        let message = format!("{:?}", fields.finish().unwrap_err());
+        assert!(
+            message.len() < 4_000 && message.contains("; and more"),
+            "{message}"
+        );
+    }
 
     #[test]
     fn every_problem_is_named_at_once() {

@@ -21,7 +21,7 @@ const MAX_SCRIPTS: i64 = 1_000;
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) at: Place,
-    pub(super) id: String,
+    pub(super) id: Field<String>,
     guild: Field<String>,
     machine: Field<String>,
     slot: Field<i64>,
@@ -58,18 +58,16 @@ pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<
             Field::of(&table, "machine", machine),
             Field::of(&table, "slot", slot),
         );
-        let Some(id) = table.own_id(problems) else {
-            continue;
-        };
-        if id == RESERVED {
+        let id = table.own_id(problems);
+        if id.as_deref() == Some(RESERVED) {
             problems.add(
                 &table.at.key("id"),
                 "user is the operator's name in the group chat; choose another id",
             );
         }
         entries.push(Entry {
+            id: Field::of(&table, "id", id),
             at: table.at,
-            id,
             guild,
             machine,
             slot,
@@ -77,7 +75,9 @@ pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<
         });
     }
     refuse_twice(
-        entries.iter().map(|entry| (&entry.at, entry.id.as_str())),
+        entries
+            .iter()
+            .filter_map(|entry| Some((&entry.at, entry.id.given()?.as_str()))),
         Some("id"),
         problems,
     );
@@ -141,16 +141,25 @@ pub(super) fn plan(
     let mut planned = Vec::new();
     for entry in entries {
         let at = entry.at;
-        if known.taken.contains(&entry.id) {
+        refer(&entry.guild, "guild", &known.guilds, problems);
+        refer(&entry.machine, "machine", &known.machines, problems);
+        // Whatever one is called whose id was refused, it is new; one that names
+        // none may be any.
+        let id = match &entry.id {
+            Field::Given(_, id) => Some(id.clone()),
+            Field::Refused => None,
+            Field::Absent => continue,
+        };
+        if let Some(id) = &id
+            && known.taken.contains(id)
+        {
             problems.add(
                 &at.key("id"),
-                format!("{} is an agent of another organisation", entry.id),
+                format!("{id} is an agent of another organisation"),
             );
             continue;
         }
-        refer(&entry.guild, "guild", &known.guilds, problems);
-        refer(&entry.machine, "machine", &known.machines, problems);
-        let before = stored.get(&entry.id).cloned();
+        let before = id.as_ref().and_then(|id| stored.get(id)).cloned();
         let kept = before.as_ref();
         let guild = entry
             .guild
@@ -164,15 +173,15 @@ pub(super) fn plan(
             .or_stored(kept.map(|a| i64::from(a.slot)), &at, "slot", problems);
         let config = kept.map(|agent| agent.config.clone()).unwrap_or_default();
         let slot = slot.and_then(|slot| i16::try_from(slot).ok());
-        if let (Some(guild), Some(machine), Some(slot)) = (guild, machine, slot) {
+        if let (Some(id), Some(guild), Some(machine), Some(slot)) = (id, guild, machine, slot) {
             let after = Stored {
-                id: entry.id.clone(),
+                id: id.clone(),
                 guild,
                 machine,
                 slot,
                 config: entry.config.onto(&config),
             };
-            planned.push((at, Planned::new(KIND, entry.id, before, after)));
+            planned.push((at, Planned::new(KIND, id, before, after)));
         }
     }
     refuse_shared_slots(&planned, stored, problems);
@@ -182,17 +191,11 @@ pub(super) fn plan(
 fn refer(field: &Field<String>, what: &str, known: &BTreeSet<&str>, problems: &mut Problems) {
     if let Field::Given(at, id) = field
         && !known.contains(id.as_str())
+        && !problems.is_full()
     {
         let words: Vec<&str> = known.iter().copied().collect();
         let missing = format!("there is no {what} {id} in this organisation");
-        problems.add(
-            at,
-            if words.is_empty() {
-                missing
-            } else {
-                not_allowed(&missing, id, &words)
-            },
-        );
+        problems.add(at, not_allowed(&missing, id, &words));
     }
 }
 
@@ -202,13 +205,13 @@ fn refuse_shared_slots(
     stored: &BTreeMap<String, Stored>,
     problems: &mut Problems,
 ) {
+    let in_document: BTreeSet<&str> = planned
+        .iter()
+        .map(|(_, object)| object.after.id.as_str())
+        .collect();
     let mut holders: BTreeMap<(&str, i16), &str> = stored
         .values()
-        .filter(|agent| {
-            !planned
-                .iter()
-                .any(|(_, object)| object.after.id == agent.id)
-        })
+        .filter(|agent| !in_document.contains(agent.id.as_str()))
         .map(|agent| ((agent.machine.as_str(), agent.slot), agent.id.as_str()))
         .collect();
     for (at, object) in planned {

@@ -20,8 +20,8 @@ pub(super) struct Entry {
     at: Place,
     level: Level,
     owner: String,
-    tool: String,
-    enabled: bool,
+    /// What was refused is absent here; the owner is looked up all the same.
+    said: Option<(String, bool)>,
 }
 
 /// A binding as a change and an audit row show it.
@@ -63,25 +63,24 @@ pub(super) fn parse(
         if table.get("enabled").is_none() {
             problems.add(&table.at.key("enabled"), "is missing (required)");
         }
-        if let (Some(tool), Some((level, owner)), Some(enabled)) = (tool, target, enabled) {
+        if let Some((level, owner)) = target {
             entries.push(Entry {
                 at: table.at,
                 level,
                 owner,
-                tool,
-                enabled,
+                said: tool.zip(enabled),
             });
         }
     }
-    let ids: Vec<String> = entries
+    let ids: Vec<(&Place, String)> = entries
         .iter()
-        .map(|entry| id(entry.level, &entry.owner, &entry.tool))
+        .filter_map(|entry| {
+            let (tool, _) = entry.said.as_ref()?;
+            Some((&entry.at, id(entry.level, &entry.owner, tool)))
+        })
         .collect();
     refuse_twice(
-        entries
-            .iter()
-            .map(|entry| &entry.at)
-            .zip(ids.iter().map(String::as_str)),
+        ids.iter().map(|(at, id)| (*at, id.as_str())),
         None,
         problems,
     );
@@ -196,6 +195,9 @@ pub(super) fn plan(
         if let Some((what, known)) = known
             && !known.contains(entry.owner.as_str())
         {
+            if problems.is_full() {
+                continue;
+            }
             let words: Vec<&str> = known.iter().copied().collect();
             let missing = format!("there is no {what} {} in this organisation", entry.owner);
             problems.add(
@@ -204,24 +206,23 @@ pub(super) fn plan(
             );
             continue;
         }
-        let id = id(entry.level, &entry.owner, &entry.tool);
-        let key = (
-            entry.level.as_str(),
-            entry.owner.as_str(),
-            entry.tool.as_str(),
-        );
+        let Some((tool, enabled)) = entry.said else {
+            continue;
+        };
+        let id = id(entry.level, &entry.owner, &tool);
+        let key = (entry.level.as_str(), entry.owner.as_str(), tool.as_str());
         let row = |enabled| Row {
             id: id.clone(),
             enabled,
             owner: entry.owner.clone(),
             binding: Binding {
                 level: entry.level,
-                tool: entry.tool.clone(),
+                tool: tool.clone(),
                 enabled,
             },
         };
         let before = rows.get(&key).copied().map(row);
-        planned.push(Planned::new(KIND, id.clone(), before, row(entry.enabled)));
+        planned.push(Planned::new(KIND, id.clone(), before, row(enabled)));
     }
     planned
 }

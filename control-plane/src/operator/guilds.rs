@@ -1,6 +1,6 @@
 //! `guilds` of the document.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::PgConnection;
 
@@ -49,6 +49,7 @@ pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<
 
 fn repositories(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<Repository> {
     let mut list: Vec<Repository> = Vec::new();
+    let mut names = BTreeSet::new();
     for (at, node) in items {
         let Some(table) = Table::open(at, node, &["name", "url"], problems) else {
             continue;
@@ -64,7 +65,7 @@ fn repositories(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<Repo
             if !is_name(name) {
                 problems.add(at, "is no name of a repository; letters, digits, dots, underscores and hyphens are allowed, at most 100, the first a letter or digit");
             }
-            if list.iter().any(|earlier| earlier.name == *name) {
+            if !names.insert(*name) {
                 problems.add(at, "is the name of another repository of this guild");
             }
         }

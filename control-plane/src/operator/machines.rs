@@ -16,7 +16,7 @@ pub(super) const KIND: &str = "machines";
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) at: Place,
-    pub(super) id: String,
+    pub(super) id: Field<String>,
     /// Absent and refused are told apart, so that one fault is told once.
     address: Field<String>,
 }
@@ -39,6 +39,14 @@ impl<T> Field<T> {
             (None, _) => Self::Absent,
             (Some(_), None) => Self::Refused,
             (Some((at, _)), Some(value)) => Self::Given(at, value),
+        }
+    }
+
+    /// The value, when there is one.
+    pub(super) const fn given(&self) -> Option<&T> {
+        match self {
+            Self::Given(_, value) => Some(value),
+            Self::Absent | Self::Refused => None,
         }
     }
 
@@ -78,16 +86,17 @@ pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<
             None
         });
         let address = Field::of(&table, "address", address);
-        if let Some(id) = table.own_id(problems) {
-            entries.push(Entry {
-                at: table.at,
-                id,
-                address,
-            });
-        }
+        let id = table.own_id(problems);
+        entries.push(Entry {
+            id: Field::of(&table, "id", id),
+            at: table.at,
+            address,
+        });
     }
     refuse_twice(
-        entries.iter().map(|entry| (&entry.at, entry.id.as_str())),
+        entries
+            .iter()
+            .filter_map(|entry| Some((&entry.at, entry.id.given()?.as_str()))),
         Some("id"),
         problems,
     );
@@ -123,24 +132,35 @@ pub(super) fn plan(
 ) -> Vec<Planned<Machine>> {
     let mut planned = Vec::new();
     for entry in entries {
-        if taken.contains(&entry.id) {
+        let id = match entry.id {
+            Field::Given(_, id) => id,
+            // Whatever it is called, it is new.
+            Field::Refused => {
+                entry
+                    .address
+                    .or_stored(None, &entry.at, "address", problems);
+                continue;
+            }
+            Field::Absent => continue,
+        };
+        if taken.contains(&id) {
             problems.add(
                 &entry.at.key("id"),
-                format!("{} is a machine of another organisation", entry.id),
+                format!("{id} is a machine of another organisation"),
             );
             continue;
         }
-        let before = stored.get(&entry.id).cloned();
+        let before = stored.get(&id).cloned();
         let kept = before.as_ref().map(|machine| machine.address.clone());
         let address = entry
             .address
             .or_stored(kept, &entry.at, "address", problems);
         if let Some(address) = address {
             let after = Machine {
-                id: entry.id.clone(),
+                id: id.clone(),
                 address,
             };
-            planned.push(Planned::new(KIND, entry.id, before, after));
+            planned.push(Planned::new(KIND, id, before, after));
         }
     }
     planned

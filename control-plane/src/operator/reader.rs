@@ -1,5 +1,7 @@
 //! Reading a document's tables: every problem is kept with its path, and reading goes on.
 
+use std::collections::BTreeSet;
+
 use super::Problem;
 use super::node::{Node, Value, at_line};
 use crate::store::agents::is_id;
@@ -7,6 +9,9 @@ use crate::tools::validation::{nearest, shown};
 
 /// Most problems told; a document with more is read again after mending these.
 const MAX_PROBLEMS: usize = 200;
+/// Most allowed words told of one problem, and most that are compared for a near one.
+const MAX_ALLOWED: usize = 20;
+const MAX_COMPARED: usize = 1_000;
 
 /// Where something stands in the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +47,11 @@ impl Problems {
                 message: at_line(message.as_ref(), place.line),
             });
         }
+    }
+
+    /// Whether further problems would not be told, so that none need be written.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_PROBLEMS
     }
 
     /// The problems, when there are any.
@@ -85,15 +95,16 @@ impl<'a> Table<'a> {
     }
 
     fn check_keys(&self, allowed: &[&str], problems: &mut Problems) {
-        for (nth, (key, node)) in self.entries.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for (key, node) in self.entries {
+            if problems.is_full() {
+                return;
+            }
             let at = Place {
                 line: node.line,
-                ..self.at.key(key)
+                ..self.at.key(cut(key))
             };
-            if self.entries[..nth]
-                .iter()
-                .any(|(earlier, _)| earlier == key)
-            {
+            if !seen.insert(key) {
                 problems.add(&at, "stands more than once");
             } else if !allowed.contains(&key.as_str()) {
                 problems.add(&at, not_allowed("is not a known key", key, allowed));
@@ -250,9 +261,21 @@ impl<'a> Table<'a> {
 
 /// `… allowed: a, b; did you mean a?`
 pub(super) fn not_allowed(what: &str, word: &str, allowed: &[&str]) -> String {
-    let mut sentence = format!("{what}; allowed: {}", allowed.join(", "));
-    if let Some(near) = nearest(word, allowed.iter().copied()) {
+    if allowed.is_empty() {
+        return what.to_owned();
+    }
+    let told = &allowed[..allowed.len().min(MAX_ALLOWED)];
+    let mut sentence = format!("{what}; allowed: {}", told.join(", "));
+    if allowed.len() > told.len() {
+        sentence.push_str(&format!(" and {} more", allowed.len() - told.len()));
+    }
+    if let Some(near) = nearest(word, allowed.iter().copied().take(MAX_COMPARED)) {
         sentence.push_str(&format!("; did you mean {near}?"));
     }
     sentence
+}
+
+/// A key cut to a length worth repeating.
+fn cut(key: &str) -> &str {
+    &key[..key.floor_char_boundary(100)]
 }

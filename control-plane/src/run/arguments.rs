@@ -1,5 +1,7 @@
 //! Arguments of a call: from what a model sent to an object that the schema accepts.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 pub use crate::tools::validation::validate;
@@ -24,6 +26,34 @@ pub fn parse(arguments: Option<&RawValue>) -> Result<Box<RawValue>, String> {
         }
         Some(_) => Err(not_an_object(text)),
     }
+}
+
+/// A JSON text in which every escaped U+0000 is U+FFFD, which is what is stored in
+/// its place; a JSON text holds no other form of it.
+#[must_use]
+pub fn without_nul(json: &str) -> Cow<'_, str> {
+    const NUL: &str = "\\u0000";
+    if !json.contains(NUL) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        // A backslash and what it escapes go together, so that an escaped
+        // backslash before `u0000` is left alone.
+        let (before, escape) = rest.split_at(at);
+        text.push_str(before);
+        if let Some(after) = escape.strip_prefix(NUL) {
+            text.push_str("\\ufffd");
+            rest = after;
+        } else {
+            let end = escape.ceil_char_boundary(2);
+            text.push_str(&escape[..end]);
+            rest = &escape[end..];
+        }
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
 }
 
 fn empty() -> Result<Box<RawValue>, String> {
@@ -67,6 +97,16 @@ mod tests {
             (Err(found), Err(part)) => assert!(found.contains(part), "{found}"),
             (found, expected) => panic!("{received:?}: {found:?}, expected {expected:?}"),
         }
+    }
+
+    #[test]
+    fn what_is_stored_holds_no_nul() {
+        assert_eq!(
+            without_nul(r#"{"a":"\n\u0000b\u0000"}"#),
+            r#"{"a":"\n\ufffdb\ufffd"}"#
+        );
+        assert_eq!(without_nul(r#"{"a":"\\u0000"}"#), r#"{"a":"\\u0000"}"#);
+        assert_eq!(without_nul(r#"{"a":"\\\u0000é"}"#), r#"{"a":"\\\ufffdé"}"#);
     }
 
     #[test]

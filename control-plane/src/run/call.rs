@@ -19,6 +19,7 @@ use sqlx::PgConnection;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::arguments;
 use super::digest;
 use super::engine::Engine;
 use super::error::RunError;
@@ -197,7 +198,8 @@ impl Engine {
     /// The arguments as they are stored: redacted, key order and digits kept. What
     /// is no JSON after that, or no JSON that a reader could take in, is kept as a text.
     fn stored_arguments(&self, arguments: Option<&RawValue>) -> String {
-        let text = self.redactor.apply(arguments.map_or("{}", RawValue::get));
+        let text = arguments.map_or("{}", RawValue::get);
+        let text = self.redactor.apply(&arguments::without_nul(text));
         if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
             return text;
         }

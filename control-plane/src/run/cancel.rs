@@ -11,7 +11,7 @@ use super::call::{CallResult, cancelled, result};
 use super::engine::Engine;
 use super::error::RunError;
 use super::result::{Facts, make};
-use super::start::{machine_of, place_of};
+use super::start::{machine_of, place_of, printable};
 use super::view::not_found;
 use crate::store::calls::{self, OpenCall};
 use crate::store::{agents, runs};
@@ -40,13 +40,14 @@ impl Engine {
         call_id: &str,
     ) -> Result<CallResult, RunError> {
         let mut db = self.pool.acquire().await?;
-        let known = calls::known(&mut db, run, &[call_id]).await?;
-        if known.is_empty() {
-            let missing = RunError::NotFound(format!("no call {call_id} in run {run}"));
-            return Err(match runs::find(&mut db, run).await? {
-                Some(_) => missing,
-                None => not_found(run),
-            });
+        runs::touch(&mut db, run)
+            .await?
+            .ok_or_else(|| not_found(run))?;
+        if calls::known(&mut db, run, &[call_id]).await?.is_empty() {
+            return Err(RunError::NotFound(format!(
+                "no call {} in run {run}",
+                printable(call_id)
+            )));
         }
         let open = calls::open(&mut db, run, Some(call_id)).await?;
         drop(db);
@@ -75,6 +76,15 @@ impl Engine {
         let mut db = self.pool.acquire().await?;
         let open = calls::open(&mut db, id, None).await?;
         drop(db);
+        self.cancel_all(id, open);
+        Ok(EndView {
+            run: id,
+            state: "ended",
+        })
+    }
+
+    /// Cancels the calls of a run that ended. The answer to an end doesn't wait for it.
+    pub(super) fn cancel_all(self: &Arc<Self>, id: Uuid, open: Vec<OpenCall>) {
         for call in open {
             let engine = Arc::clone(self);
             self.tasks.spawn(async move {
@@ -83,10 +93,6 @@ impl Engine {
                 }
             });
         }
-        Ok(EndView {
-            run: id,
-            state: "ended",
-        })
     }
 
     /// A call that no machine heard of gets its message here, which its execution

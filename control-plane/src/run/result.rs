@@ -37,7 +37,7 @@ mod stamp;
 
 pub use cap::Capped;
 pub use filter::Filtered;
-pub use redact::{Redacted, Redactor, Secret};
+pub use redact::{Redacted, Redactor, Secret, Unbuildable};
 pub use stamp::{Facts, Stamped};
 
 use crate::tools::{Filter, MachineResult, ToolError};
@@ -152,7 +152,8 @@ mod tests {
         let redactor = Redactor::new(&[Secret {
             name: "KEY",
             value: "key-123456",
-        }]);
+        }])
+        .unwrap();
         let message = make(raw, Filter::Terminal, &redactor, 65_536, 8, &FACTS);
         assert_eq!(
             message.content(),

@@ -1,14 +1,15 @@
 //! The rewriting of a schema before a model sees it; the original goes on validating.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 /// The line that an optional string's description carries.
 const OMIT_LINE: &str = "Optional. Omit this key when unused; do not pass an empty value.";
-/// How many references in a row are followed to learn a property's type.
-const MAX_HOPS: usize = 16;
+/// How many subschemas are looked at to learn a property's type: references may
+/// lead in a circle, or fan out without a useful end.
+const MAX_LOOKS: usize = 256;
 
 /// Keywords that hold one schema.
 const ONE: [&str; 12] = [
@@ -53,32 +54,56 @@ pub fn rewrite(schema: &str) -> Box<RawValue> {
 }
 
 fn rewrite_value(original: &Value) -> Value {
-    // A definition loses its formats when an optional or nullable property
-    // refers to it, and then so do those it refers to: repeat until settled.
+    let bare = bare_definitions(original);
+    let mut walk = Walk::new(original, &bare);
+    let mut copy = original.clone();
+    walk.schema(&mut copy, "#", false);
+    copy
+}
+
+/// The definitions that lose their formats: those that an optional or nullable
+/// property refers to, and those that they refer to. Each is walked once.
+fn bare_definitions(original: &Value) -> BTreeSet<String> {
+    let none = BTreeSet::new();
+    let mut first = Walk::new(original, &none);
+    first.definitions = Some(BTreeMap::new());
+    first.schema(&mut original.clone(), "#", false);
+    let definitions = first.definitions.unwrap_or_default();
     let mut bare = BTreeSet::new();
-    loop {
-        let mut walk = Walk {
-            root: original,
-            bare: &bare,
-            found: bare.clone(),
-        };
-        let mut copy = original.clone();
-        walk.schema(&mut copy, "#", false);
-        if walk.found == bare {
-            return copy;
+    let mut open: Vec<String> = first.found.into_iter().collect();
+    while let Some(target) = open.pop() {
+        if let Some(named) = definitions.get(&target).filter(|_| !bare.contains(&target)) {
+            for definition in named {
+                let mut walk = Walk::new(original, &none);
+                walk.schema(&mut definition.clone(), &target, true);
+                open.extend(walk.found);
+            }
         }
-        bare = walk.found;
+        bare.insert(target);
     }
+    bare
 }
 
 struct Walk<'a> {
     root: &'a Value,
     /// Definitions known to lose their formats, as references name them.
     bare: &'a BTreeSet<String>,
+    /// What properties that lose their formats refer to.
     found: BTreeSet<String>,
+    /// Definitions as they are, by place and by anchor, when they are asked for.
+    definitions: Option<BTreeMap<String, Vec<Value>>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    const fn new(root: &'a Value, bare: &'a BTreeSet<String>) -> Self {
+        Self {
+            root,
+            bare,
+            found: BTreeSet::new(),
+            definitions: None,
+        }
+    }
+
     /// Rewrites a schema; `strip` when it lies inside an optional or nullable property.
     fn schema(&mut self, node: &mut Value, at: &str, strip: bool) {
         let Value::Object(map) = node else { return };
@@ -120,6 +145,14 @@ impl Walk<'_> {
         let defines = key == "$defs" || key == "definitions";
         for (name, inner) in named {
             let place = step(&step(at, key), name);
+            if defines && let Some(definitions) = &mut self.definitions {
+                if let Some(name) = inner.get("$anchor").and_then(Value::as_str) {
+                    let known = definitions.entry(format!("#{name}")).or_default();
+                    known.push(inner.clone());
+                }
+                let known = definitions.entry(place.clone()).or_default();
+                known.push(inner.clone());
+            }
             // What surrounds a definition says nothing about who uses it.
             let strip = if defines {
                 self.bare.contains(&place) || anchored(inner, self.bare)
@@ -143,7 +176,8 @@ impl Walk<'_> {
         };
         for (name, inner) in properties {
             let optional = !required.contains(name);
-            if optional && self.is_string(inner, MAX_HOPS) {
+            let mut looks = MAX_LOOKS;
+            if optional && self.is_string(inner, &mut looks) {
                 say_omit(inner);
             }
             let place = step(&step(at, "properties"), name);
@@ -153,10 +187,11 @@ impl Walk<'_> {
     }
 
     /// Whether a property holds text, or text or null, and nothing else.
-    fn is_string(&self, node: &Value, hops: usize) -> bool {
-        let Value::Object(map) = node else {
+    fn is_string(&self, node: &Value, looks: &mut usize) -> bool {
+        let (Value::Object(map), Some(left)) = (node, looks.checked_sub(1)) else {
             return false;
         };
+        *looks = left;
         let mut words = types(map).filter(|word| *word != "null").peekable();
         if words.peek().is_some() {
             return words.all(|word| word == "string");
@@ -171,24 +206,21 @@ impl Walk<'_> {
         if let Some(value) = map.get("const") {
             return value.is_string();
         }
-        if let (Some(Value::String(target)), true) = (map.get("$ref"), hops > 0) {
+        if let Some(Value::String(target)) = map.get("$ref") {
             return target
                 .strip_prefix('#')
                 .and_then(|pointer| self.root.pointer(pointer))
-                .is_some_and(|target| self.is_string(target, hops - 1));
+                .is_some_and(|target| self.is_string(target, looks));
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = map.get(key) {
                 let mut branches = branches.iter().filter(|b| !is_null_type(b)).peekable();
                 return branches.peek().is_some()
-                    && hops > 0
-                    && branches.all(|branch| self.is_string(branch, hops - 1));
+                    && branches.all(|branch| self.is_string(branch, looks));
             }
         }
         match map.get("allOf") {
-            Some(Value::Array(parts)) => {
-                hops > 0 && parts.iter().any(|part| self.is_string(part, hops - 1))
-            }
+            Some(Value::Array(parts)) => parts.iter().any(|part| self.is_string(part, looks)),
             _ => false,
         }
     }
@@ -302,6 +334,34 @@ mod tests {
     }
 
     #[test]
+    fn a_long_chain_of_definitions_is_followed_to_its_end_in_no_time() {
+        let chain = |last: &str| {
+            let definitions: Vec<String> = (0..1_500)
+                .map(|n| format!(r##""a{n}":{{"items":{{"$ref":"#/$defs/a{}"}}}}"##, n + 1))
+                .collect();
+            format!(
+                r##"{{"type":"object","properties":{{"x":{{"$ref":"#/$defs/a0"}}}},"$defs":{{{},"a1500":{last}}}}}"##,
+                definitions.join(",")
+            )
+        };
+        let began = std::time::Instant::now();
+        check(
+            &chain(r#"{"type":"integer","format":"int32"}"#),
+            &chain(r#"{"type":"integer"}"#),
+        );
+        // One walk for each would take minutes.
+        assert!(began.elapsed() < std::time::Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_definition_is_known_by_its_anchor_and_where_it_is_nested() {
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#n"},"b":{"$ref":"#/$defs/o/$defs/p"}},"$defs":{"x":{"$anchor":"n","type":"array","items":{"$ref":"#m"}},"y":{"$anchor":"m","type":"integer","format":"int32"},"o":{"type":"integer","format":"int32","$defs":{"p":{"type":"integer","format":"int64"},"q":{"type":"integer","format":"int64"}}}}}"##,
+            r##"{"type":"object","properties":{"a":{"$ref":"#n"},"b":{"$ref":"#/$defs/o/$defs/p"}},"$defs":{"x":{"$anchor":"n","type":"array","items":{"$ref":"#m"}},"y":{"$anchor":"m","type":"integer"},"o":{"type":"integer","format":"int32","$defs":{"p":{"type":"integer"},"q":{"type":"integer","format":"int64"}}}}}"##,
+        );
+    }
+
+    #[test]
     fn closed_objects_open_and_dialects_leave_at_every_depth() {
         check(
             r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"o":{"$schema":"x","type":"object","properties":{},"additionalProperties":false},"m":{"type":"object","properties":{},"additionalProperties":{"type":"integer"}},"t":{"type":"object","properties":{},"additionalProperties":true}},"additionalProperties":false}"#,
@@ -339,6 +399,23 @@ mod tests {
             r#"{"type":"object"}"#,
             r#"{"type":"object","properties":{}}"#,
         );
+    }
+
+    #[test]
+    fn references_that_fan_out_are_not_all_followed() {
+        let mut definitions: Vec<String> = (0..12)
+            .map(|n| {
+                let branches = vec![format!(r##"{{"$ref":"#/$defs/a{}"}}"##, n + 1); 50];
+                format!(r#""a{n}":{{"anyOf":[{}]}}"#, branches.join(","))
+            })
+            .collect();
+        definitions.push(r#""a12":{"type":"string"}"#.to_owned());
+        let schema = format!(
+            r##"{{"type":"object","properties":{{"x":{{"$ref":"#/$defs/a0"}}}},"$defs":{{{}}}}}"##,
+            definitions.join(",")
+        );
+        // To follow them all would take longer than anybody waits.
+        check(&schema, &schema);
     }
 
     #[test]

@@ -49,7 +49,11 @@ impl Engine {
         {
             return self.first_start(&mut db, &start, first).await;
         }
-        let agent = agents::find(&mut db, &start.agent).await?;
+        let agent = if agents::is_id(&start.agent) {
+            agents::find(&mut db, &start.agent).await?
+        } else {
+            None
+        };
         let agent = agent
             .ok_or_else(|| RunError::NotFound(format!("no agent {}", printable(&start.agent))))?;
         drop(db);

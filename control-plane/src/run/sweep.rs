@@ -87,11 +87,12 @@ impl Engine {
 
     async fn end_idle(self: &Arc<Self>) -> Result<(), RunError> {
         let mut db = self.pool.acquire().await?;
-        let idle = runs::idle(&mut db).await?;
-        drop(db);
-        for run in idle {
-            tracing::info!(%run, "a run without a request for 24 hours is ended");
-            self.end(run).await?;
+        for run in runs::idle(&mut db).await? {
+            if runs::end_if_idle(&mut db, run).await? {
+                tracing::info!(%run, "a run without a request for 24 hours is ended");
+                let open = calls::open(&mut db, run, None).await?;
+                self.cancel_all(run, open);
+            }
         }
         Ok(())
     }

@@ -7,6 +7,9 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, PgPool};
 
+/// Time in which a question about readiness is answered, or the database counts as away.
+const READY_WITHIN: Duration = Duration::from_secs(3);
+
 /// Every migration, embedded.
 pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations");
 
@@ -59,6 +62,9 @@ pub enum NotReady {
     /// It does not answer.
     #[error("the database does not answer")]
     Unreachable(#[source] sqlx::Error),
+    /// It says nothing.
+    #[error("the database did not answer within {} s", READY_WITHIN.as_secs())]
+    Silent,
     /// Its tables are older than this version.
     #[error("the database's migrations are behind: run `guilds-control-plane migrate`")]
     Behind,
@@ -69,18 +75,17 @@ pub enum NotReady {
 /// # Errors
 /// [`NotReady`], written for the operator.
 pub async fn ready(pool: &PgPool) -> Result<(), NotReady> {
-    let applied: Vec<i64> =
-        match sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success")
-            .fetch_all(pool)
-            .await
-        {
-            Ok(applied) => applied,
-            // 42P01: no such table; nothing was ever migrated.
-            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42P01") => {
-                return Err(NotReady::Behind);
-            }
-            Err(error) => return Err(NotReady::Unreachable(error)),
-        };
+    let asked =
+        sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success").fetch_all(pool);
+    let applied: Vec<i64> = match tokio::time::timeout(READY_WITHIN, asked).await {
+        Ok(Ok(applied)) => applied,
+        // 42P01: no such table; nothing was ever migrated.
+        Ok(Err(sqlx::Error::Database(error))) if error.code().as_deref() == Some("42P01") => {
+            return Err(NotReady::Behind);
+        }
+        Ok(Err(error)) => return Err(NotReady::Unreachable(error)),
+        Err(_) => return Err(NotReady::Silent),
+    };
     let missing = MIGRATIONS
         .iter()
         .any(|migration| !applied.contains(&migration.version));

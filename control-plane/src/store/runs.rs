@@ -176,6 +176,22 @@ pub async fn list(
     Ok(rows.into_iter().map(Run::from).collect())
 }
 
+/// Ends a run that nobody asked anything for 24 hours; false when it is none, such
+/// as one that was asked something since it was found.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn end_if_idle(db: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "UPDATE runs SET state = 'ended', ended_at = now()
+         WHERE id = $1 AND state = 'open' AND last_request_at < now() - interval '24 hours'",
+    )
+    .bind(id)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Ends a run; does nothing to an ended one.
 ///
 /// # Errors

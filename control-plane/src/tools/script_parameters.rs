@@ -1,6 +1,6 @@
 //! The schema that a script declares for its arguments, checked before it is stored.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,6 +12,9 @@ use super::validation::{compile, one_line, shown};
 const MAX_BYTES: usize = 65_536;
 /// Most subschemas that hold for one value at once.
 const MAX_DEPTH: usize = 64;
+/// Most subschemas that one value may be checked against: a reference used twice in
+/// each of thirty definitions would be a thousand million.
+const MAX_STEPS: usize = 1_000;
 
 /// Refuses a schema that is none, reaches outside itself or describes no object.
 ///
@@ -51,8 +54,8 @@ pub(super) fn check(parameters: &RawValue) -> Result<(), ToolError> {
             shown(&one_line(&words))
         ));
     }
-    if circular(&schema, &schema, &mut BTreeSet::new(), MAX_DEPTH) {
-        return refuse("refer to themselves without an end".to_owned());
+    if let Err(fault) = Walk::over(&schema) {
+        return refuse(fault.to_string());
     }
     match compile(&schema) {
         Ok(_) => Ok(()),
@@ -60,80 +63,136 @@ pub(super) fn check(parameters: &RawValue) -> Result<(), ToolError> {
     }
 }
 
-/// Whether any subschema comes back to itself for one and the same value, so that
-/// checking a value against it would never end.
-fn circular(root: &Value, node: &Value, seen: &mut BTreeSet<String>, depth: usize) -> bool {
-    if endless(root, node, seen, depth) {
-        return true;
+/// What makes a schema one that checking a value against it might never end, or
+/// not in time, or that can't be told.
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    /// A subschema comes back to itself for one and the same value.
+    Endless,
+    /// References fan out to more subschemas for one value than are looked at.
+    Fanned,
+    /// A reference of another form than a place in this schema.
+    Elsewhere(String),
+    /// A subschema names itself, which gives its references another meaning.
+    Named,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Endless => f.write_str("refer to themselves without an end"),
+            Self::Fanned => write!(
+                f,
+                "refer to more than {MAX_STEPS} subschemas for one value; say less with $ref in anyOf, oneOf and allOf"
+            ),
+            Self::Elsewhere(target) => write!(
+                f,
+                "can't be used: $ref {} is no place in this schema; allowed is a form like #/$defs/name",
+                shown(target)
+            ),
+            Self::Named => f.write_str("can't be used: only the top may have an $id"),
+        }
     }
-    match node {
-        Value::Object(map) => map
-            .values()
-            .any(|inner| circular(root, inner, &mut BTreeSet::new(), depth)),
-        Value::Array(list) => list
+}
+
+/// Follows the keywords of a schema that look at the same value again.
+struct Walk<'a> {
+    root: &'a Value,
+    anchors: BTreeMap<&'a str, &'a Value>,
+    /// References on the way from where the walk began.
+    seen: BTreeSet<&'a str>,
+    /// Subschemas that hold for the value where the walk began.
+    steps: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// Looks at every subschema as the one that a value is checked against.
+    fn over(root: &'a Value) -> Result<(), Fault> {
+        let mut walk = Self {
+            root,
+            anchors: BTreeMap::new(),
+            seen: BTreeSet::new(),
+            steps: 0,
+        };
+        walk.collect(root, true)?;
+        walk.each(root)
+    }
+
+    fn collect(&mut self, node: &'a Value, top: bool) -> Result<(), Fault> {
+        if let Value::Object(map) = node {
+            if !top && map.get("$id").is_some_and(Value::is_string) {
+                return Err(Fault::Named);
+            }
+            for key in ["$anchor", "$dynamicAnchor"] {
+                if let Some(name) = map.get(key).and_then(Value::as_str) {
+                    self.anchors.insert(name, node);
+                }
+            }
+        }
+        inside(node).try_for_each(|inner| self.collect(inner, false))
+    }
+
+    fn each(&mut self, node: &'a Value) -> Result<(), Fault> {
+        self.steps = 0;
+        self.seen.clear();
+        self.follow(node, MAX_DEPTH)?;
+        inside(node).try_for_each(|inner| self.each(inner))
+    }
+
+    fn follow(&mut self, node: &'a Value, depth: usize) -> Result<(), Fault> {
+        let Value::Object(map) = node else {
+            return Ok(());
+        };
+        if depth == 0 {
+            return Err(Fault::Endless);
+        }
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(Fault::Fanned);
+        }
+        for key in ["$ref", "$dynamicRef"] {
+            if let Some(Value::String(target)) = map.get(key) {
+                if !self.seen.insert(target) {
+                    return Err(Fault::Endless);
+                }
+                let next = self.resolve(target);
+                let next = next.ok_or_else(|| Fault::Elsewhere(target.clone()))?;
+                self.follow(next, depth - 1)?;
+                self.seen.remove(target.as_str());
+            }
+        }
+        let lists = ["allOf", "anyOf", "oneOf"]
             .iter()
-            .any(|inner| circular(root, inner, &mut BTreeSet::new(), depth)),
-        _ => false,
+            .filter_map(|key| map.get(*key).and_then(Value::as_array))
+            .flatten();
+        let single = ["not", "if", "then", "else"]
+            .iter()
+            .filter_map(|key| map.get(*key));
+        let named = ["dependentSchemas", "dependencies"]
+            .iter()
+            .filter_map(|key| map.get(*key).and_then(Value::as_object))
+            .flat_map(serde_json::Map::values);
+        lists
+            .chain(single)
+            .chain(named)
+            .try_for_each(|inner| self.follow(inner, depth - 1))
     }
-}
 
-/// Follows the keywords that look at the same value again.
-fn endless(root: &Value, node: &Value, seen: &mut BTreeSet<String>, depth: usize) -> bool {
-    let Value::Object(map) = node else {
-        return false;
-    };
-    if depth == 0 {
-        return true;
-    }
-    for key in ["$ref", "$dynamicRef"] {
-        if let Some(Value::String(target)) = map.get(key) {
-            if !seen.insert(target.clone()) {
-                return true;
-            }
-            let next = resolve(root, target);
-            if next.is_some_and(|next| endless(root, next, seen, depth - 1)) {
-                return true;
-            }
-            seen.remove(target);
+    /// What a reference means.
+    fn resolve(&self, target: &str) -> Option<&'a Value> {
+        let fragment = target.strip_prefix('#')?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            return self.root.pointer(fragment);
         }
+        self.anchors.get(fragment).copied()
     }
-    let lists = ["allOf", "anyOf", "oneOf"]
-        .iter()
-        .filter_map(|key| map.get(*key));
-    let single = ["not", "if", "then", "else"]
-        .iter()
-        .filter_map(|key| map.get(*key));
-    let named = map.get("dependentSchemas").and_then(Value::as_object);
-    lists
-        .filter_map(Value::as_array)
-        .flatten()
-        .chain(single)
-        .chain(named.into_iter().flat_map(|named| named.values()))
-        .any(|inner| endless(root, inner, seen, depth - 1))
 }
 
-/// What a reference inside the schema means; the ones outside don't compile.
-fn resolve<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {
-    let fragment = target.strip_prefix('#')?;
-    if fragment.is_empty() || fragment.starts_with('/') {
-        return root.pointer(fragment);
-    }
-    anchored(root, fragment)
-}
-
-fn anchored<'a>(node: &'a Value, name: &str) -> Option<&'a Value> {
+fn inside(node: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     match node {
-        Value::Object(map) => {
-            let named = ["$anchor", "$dynamicAnchor"]
-                .iter()
-                .any(|key| map.get(*key).and_then(Value::as_str) == Some(name));
-            if named {
-                return Some(node);
-            }
-            map.values().find_map(|inner| anchored(inner, name))
-        }
-        Value::Array(list) => list.iter().find_map(|inner| anchored(inner, name)),
-        _ => None,
+        Value::Object(map) => Box::new(map.values()),
+        Value::Array(list) => Box::new(list.iter()),
+        _ => Box::new(std::iter::empty()),
     }
 }
 
@@ -184,7 +243,47 @@ mod tests {
     fn a_schema_reaches_nothing_outside_itself() {
         check_schema(
             r#"{"type":"object","properties":{"n":{"$ref":"https://example.com/s.json"}}}"#,
-            Err("422 parameters can't be used"),
+            Err("422 parameters can't be used: $ref https://example.com/s.json"),
+        );
+    }
+
+    #[test]
+    fn a_reference_means_a_place_in_the_schema_and_nothing_else() {
+        for schema in [
+            r##"{"$id":"http://e/s","type":"object","allOf":[{"$ref":"http://e/s"}]}"##,
+            r##"{"type":"object","$ref":"#/%24defs/a","$defs":{"a":{}}}"##,
+            r##"{"type":"object","$ref":"#/$defs/b","$defs":{"a":{}}}"##,
+        ] {
+            check_schema(schema, Err("is no place in this schema"));
+        }
+        check_schema(
+            r##"{"type":"object","properties":{"x":{"$id":"http://e/x","$ref":"#/$defs/q","$defs":{"q":{"$ref":"#"}}}}}"##,
+            Err("only the top may have an $id"),
+        );
+        check_schema(
+            r##"{"$id":"http://e/s","type":"object","properties":{"$id":{"$ref":"#name"},"$ref":{"type":"string"}},"$defs":{"n":{"$anchor":"name","type":"string"}}}"##,
+            Ok(()),
+        );
+    }
+
+    #[test]
+    fn references_that_fan_out_are_refused() {
+        let chain = |length: usize| {
+            let definitions: Vec<String> = (0..length)
+                .map(|n| {
+                    let next = format!(r##"{{"$ref":"#/$defs/a{}"}}"##, n + 1);
+                    format!(r#""a{n}":{{"anyOf":[{next},{next}]}}"#)
+                })
+                .collect();
+            format!(
+                r##"{{"type":"object","properties":{{"x":{{"$ref":"#/$defs/a0"}}}},"$defs":{{{},"a{length}":{{"type":"string"}}}}}}"##,
+                definitions.join(",")
+            )
+        };
+        check_schema(&chain(5), Ok(()));
+        check_schema(
+            &chain(30),
+            Err("refer to more than 1000 subschemas for one value"),
         );
     }
 

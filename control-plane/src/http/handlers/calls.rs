@@ -1,12 +1,12 @@
 //! `/v1/runs/{run}/calls`: the calls of a run: made in batches, cancelled one by one.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::value::RawValue;
 
 use super::query::Parameters;
-use super::run_id;
+use super::{InPath, run_id};
 use crate::http::Api;
 use crate::http::auth::Backend;
 use crate::http::error::{ApiError, body};
@@ -25,7 +25,7 @@ const MAX_NAME: usize = 1_000;
 pub(in crate::http) async fn make(
     _: Backend,
     State(api): State<Api>,
-    Path(run): Path<String>,
+    InPath(run): InPath<String>,
     query: Parameters,
     Payload(bytes): Payload,
 ) -> Result<Response, ApiError> {
@@ -41,11 +41,18 @@ pub(in crate::http) async fn make(
 pub(in crate::http) async fn cancel(
     _: Backend,
     State(api): State<Api>,
-    Path((run, call)): Path<(String, String)>,
+    InPath((run, call)): InPath<(String, String)>,
     query: Parameters,
 ) -> Result<Response, ApiError> {
     query.finish()?;
-    let result = api.engine.cancel(run_id(&run)?, &call).await?;
+    let run = run_id(&run)?;
+    if call.contains('\0') {
+        // No call has such an id, and the database takes no such text.
+        return Err(ApiError::not_found(format!(
+            "no call of that id in run {run}"
+        )));
+    }
+    let result = api.engine.cancel(run, &call).await?;
     Ok(body(StatusCode::OK, &result))
 }
 

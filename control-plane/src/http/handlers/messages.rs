@@ -1,13 +1,13 @@
 //! `/v1/runs/{run}/messages`: what the calls of a run answered, page by page.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::query::Parameters;
-use super::run_id;
+use super::{InPath, run_id};
 use crate::http::Api;
 use crate::http::auth::Backend;
 use crate::http::error::{ApiError, body};
@@ -23,7 +23,7 @@ struct Page {
 pub(in crate::http) async fn list(
     _: Backend,
     State(api): State<Api>,
-    Path(run): Path<String>,
+    InPath(run): InPath<String>,
     mut query: Parameters,
 ) -> Result<Response, ApiError> {
     let after = query.uuid("after");

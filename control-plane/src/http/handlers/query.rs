@@ -28,6 +28,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
         let mut given = BTreeMap::new();
         let mut problems = Vec::new();
         for (name, value) in pairs {
+            if value.contains('\0') {
+                let name = &name[..name.floor_char_boundary(60)];
+                problems.push(format!("`{name}` holds U+0000, which nothing stored does"));
+            }
             if given.insert(name.clone(), value).is_some() {
                 problems.push(format!("`{name}` is given twice"));
             }

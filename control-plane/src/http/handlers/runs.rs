@@ -1,13 +1,13 @@
 //! `/v1/runs`: start, look, end.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::query::Parameters;
-use super::run_id;
+use super::{InPath, run_id};
 use crate::http::Api;
 use crate::http::auth::Backend;
 use crate::http::error::{ApiError, body};
@@ -92,7 +92,7 @@ pub(in crate::http) async fn list(
 pub(in crate::http) async fn show(
     _: Backend,
     State(api): State<Api>,
-    Path(run): Path<String>,
+    InPath(run): InPath<String>,
     query: Parameters,
 ) -> Result<Response, ApiError> {
     query.finish()?;
@@ -104,7 +104,7 @@ pub(in crate::http) async fn show(
 pub(in crate::http) async fn end(
     _: Backend,
     State(api): State<Api>,
-    Path(run): Path<String>,
+    InPath(run): InPath<String>,
     query: Parameters,
 ) -> Result<Response, ApiError> {
     query.finish()?;

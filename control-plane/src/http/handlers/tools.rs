@@ -1,6 +1,6 @@
 //! `/v1/runs/{run}/tools`: the turn's offer in the shapes that model APIs take.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::query::Parameters;
-use super::run_id;
+use super::{InPath, run_id};
 use crate::http::Api;
 use crate::http::auth::Backend;
 use crate::http::error::{ApiError, body};
@@ -20,7 +20,7 @@ const FORMATS: [&str; 4] = ["guilds", "openai", "anthropic", "mcp"];
 pub(in crate::http) async fn list(
     _: Backend,
     State(api): State<Api>,
-    Path(run): Path<String>,
+    InPath(run): InPath<String>,
     mut query: Parameters,
 ) -> Result<Response, ApiError> {
     let format = query.word("format", &FORMATS).unwrap_or("guilds");

@@ -1,11 +1,11 @@
 //! `/v1/runs/{run}/turns`: the turns of a run.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::query::Parameters;
-use super::run_id;
+use super::{InPath, run_id};
 use crate::http::Api;
 use crate::http::auth::Backend;
 use crate::http::error::{ApiError, body};
@@ -14,7 +14,7 @@ use crate::http::error::{ApiError, body};
 pub(in crate::http) async fn begin(
     _: Backend,
     State(api): State<Api>,
-    Path(run): Path<String>,
+    InPath(run): InPath<String>,
     query: Parameters,
 ) -> Result<Response, ApiError> {
     query.finish()?;

@@ -16,6 +16,11 @@ pub struct Secret<'a> {
     pub value: &'a str,
 }
 
+/// The secrets are too many or too long to be looked for.
+#[derive(Debug, thiserror::Error)]
+#[error("the finder of secrets could not be built")]
+pub struct Unbuildable(#[source] aho_corasick::BuildError);
+
 /// Finds a fixed set of secrets. The default one knows none.
 #[derive(Default)]
 pub struct Redactor {
@@ -45,11 +50,35 @@ pub struct Redacted {
     pub(super) exit_code: Option<i32>,
 }
 
+/// Matches that overlap, as one.
+struct Span {
+    start: usize,
+    end: usize,
+    /// The match that names it: the one that starts first, then the longest.
+    pattern: usize,
+    first_end: usize,
+}
+
+impl Span {
+    fn joined(self, other: Self) -> Self {
+        let end = self.end.max(other.end);
+        let named = if (self.start, std::cmp::Reverse(self.first_end))
+            <= (other.start, std::cmp::Reverse(other.first_end))
+        {
+            self
+        } else {
+            other
+        };
+        Self { end, ..named }
+    }
+}
+
 impl Redactor {
-    /// A redactor of these secrets in all their forms. An automaton too large to
-    /// build leaves none, so the caller must bound what it stores.
-    #[must_use]
-    pub fn new(secrets: &[Secret<'_>]) -> Self {
+    /// A redactor of these secrets in all their forms.
+    ///
+    /// # Errors
+    /// [`Unbuildable`]: there is no redactor that lets through what it can't find.
+    pub fn new(secrets: &[Secret<'_>]) -> Result<Self, Unbuildable> {
         let mut needles = Vec::new();
         let mut names = Vec::new();
         for secret in secrets.iter().filter(|secret| !secret.value.is_empty()) {
@@ -58,17 +87,19 @@ impl Redactor {
                 names.push(secret.name.to_owned());
             }
         }
+        if needles.is_empty() {
+            return Ok(Self::default());
+        }
         // Only the standard kind can report matches that overlap.
         let finder = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .build(&needles)
-            .ok()
-            .filter(|_| !needles.is_empty());
-        Self {
-            finder,
+            .map_err(Unbuildable)?;
+        Ok(Self {
+            finder: Some(finder),
             needles,
             names,
-        }
+        })
     }
 
     /// The text with every match, and where matches overlap their union,
@@ -79,27 +110,30 @@ impl Redactor {
         let Some(finder) = &self.finder else {
             return text.to_owned();
         };
-        let mut matches: Vec<_> = finder.find_overlapping_iter(text).collect();
-        if matches.is_empty() {
+        // Matches come by their ends, so one may reach back over several spans. A
+        // text that is one long match after another never holds more than one.
+        let mut spans: Vec<Span> = Vec::new();
+        for found in finder.find_overlapping_iter(text) {
+            let mut span = Span {
+                start: found.start(),
+                end: found.end(),
+                first_end: found.end(),
+                pattern: found.pattern().as_usize(),
+            };
+            while let Some(before) = spans.pop_if(|before| before.end > span.start) {
+                span = before.joined(span);
+            }
+            spans.push(span);
+        }
+        if spans.is_empty() {
             return text.to_owned();
         }
-        matches.sort_by(|a, b| {
-            (a.start(), std::cmp::Reverse(a.end())).cmp(&(b.start(), std::cmp::Reverse(b.end())))
-        });
         let mut out = String::with_capacity(text.len());
         let mut copied = 0;
-        let mut matches = matches.into_iter().peekable();
-        while let Some(first) = matches.next() {
-            let mut end = first.end();
-            while let Some(next) = matches.next_if(|next| next.start() < end) {
-                end = end.max(next.end());
-            }
-            out.push_str(&text[copied..first.start()]);
-            out.push_str(&format!(
-                "[redacted:{}]",
-                self.names[first.pattern().as_usize()]
-            ));
-            copied = end;
+        for span in spans {
+            out.push_str(&text[copied..span.start]);
+            out.push_str(&format!("[redacted:{}]", self.names[span.pattern]));
+            copied = span.end;
         }
         out.push_str(&text[copied..]);
         out
@@ -155,7 +189,7 @@ mod tests {
             .iter()
             .map(|&(name, value)| Secret { name, value })
             .collect();
-        assert_eq!(Redactor::new(&secrets).apply(text), expected);
+        assert_eq!(Redactor::new(&secrets).unwrap().apply(text), expected);
     }
 
     #[test]
@@ -183,6 +217,12 @@ mod tests {
             "a [redacted:LONG], a [redacted:SHORT]",
         );
         check(&[("A", "aaaaaa")], "aaaaaaaaab", "[redacted:A]b");
+        // The longest starts first and ends last, over two that lie apart.
+        check(
+            &[("W", "ab-middle-yz"), ("X", "b-midd"), ("Y", "le-yz")],
+            "1ab-middle-yz2b-midd",
+            "1[redacted:W]2[redacted:X]",
+        );
     }
 
     #[test]
@@ -227,7 +267,8 @@ mod tests {
         let redactor = Redactor::new(&[Secret {
             name: "K",
             value: "hunter22",
-        }]);
+        }])
+        .unwrap();
         assert_eq!(
             redactor.without_partial_end("the key is hunter2"),
             "the key is "
@@ -240,7 +281,8 @@ mod tests {
         let redactor = Redactor::new(&[Secret {
             name: "K",
             value: "hunter22",
-        }]);
+        }])
+        .unwrap();
         let once = redactor.apply("x hunter22 y");
         assert_eq!(redactor.apply(&once), once);
     }
