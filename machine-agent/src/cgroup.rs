@@ -1,6 +1,7 @@
 //! Control groups: where they are on this machine, one agent's directory, and ending all that lives in one.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,11 +48,36 @@ impl Group {
         }
     }
 
-    /// Whether any process lives in it or below; a missing group is empty.
+    /// Whether any process lives in it or below. A missing group is empty; one
+    /// that can't be read is not known to be.
     #[must_use]
     pub fn populated(&self) -> bool {
-        std::fs::read_to_string(self.0.join("cgroup.events"))
-            .is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+        let read = || std::fs::read_to_string(self.0.join("cgroup.events"));
+        let events = read().or_else(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => {
+                self.take_back();
+                read()
+            }
+            _ => Err(error),
+        });
+        match events {
+            Ok(events) => events.lines().any(|line| line == "populated 1"),
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        }
+    }
+
+    /// An agent may have taken modes away from what is its runner's too, who
+    /// may give them back.
+    fn take_back(&self) {
+        for (file, mode) in [
+            ("", 0o700),
+            ("cgroup.events", 0o400),
+            ("cgroup.kill", 0o200),
+            ("cgroup.procs", 0o600),
+        ] {
+            let mode = std::fs::Permissions::from_mode(mode);
+            let _ = std::fs::set_permissions(self.0.join(file), mode);
+        }
     }
 
     /// Pids directly in it.
@@ -102,8 +128,16 @@ impl Group {
     /// Signals all: `cgroup.kill` reaches what forks at the same time; a group
     /// made threaded has none, so its members are also signalled one by one.
     pub fn kill(&self) {
-        if std::fs::write(self.0.join("cgroup.kill"), "1").is_ok() {
-            return;
+        let kill = || std::fs::write(self.0.join("cgroup.kill"), "1");
+        match kill() {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.take_back();
+                if kill().is_ok() {
+                    return;
+                }
+            }
+            Err(_) => {}
         }
         for child in self.children() {
             child.kill();
@@ -126,9 +160,34 @@ impl Group {
 
     /// Removes it and all below; what still holds a process stays.
     pub fn remove(&self) {
+        if std::fs::remove_dir(&self.0).is_ok() {
+            return;
+        }
+        if std::fs::read_dir(&self.0).is_err() {
+            self.take_back();
+        }
         for child in self.children() {
             child.remove();
         }
         let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_that_can_not_be_read_does_not_count_as_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let group = Group::at(folder.path().join("call-1"));
+        assert!(!group.populated(), "a missing group is empty");
+        group.make().unwrap();
+        let events = group.path().join("cgroup.events");
+        std::fs::write(&events, "populated 1\nfrozen 0\n").unwrap();
+        for file in [&events, group.path()] {
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        assert!(group.populated());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use nix::sys::signal::Signal;
@@ -52,11 +53,22 @@ impl Children {
         // Held over the start, so that a quick exit isn't taken for a stranger's.
         let mut own = self.own();
         let started = sys::start(spec)?;
+        let pidfd = match sys::watch(started.pidfd) {
+            Ok(pidfd) => pidfd,
+            Err(error) => {
+                // Nobody could see its end; it is reaped as a stranger.
+                if let Ok(process) = sys::pidfd_open(started.pid) {
+                    let _ = sys::pidfd_signal(&process, Signal::SIGKILL);
+                }
+                return Err(error);
+            }
+        };
         own.insert(started.pid);
         drop(own);
         Ok(Child {
             pid: started.pid,
-            pidfd: sys::watch(started.pidfd)?,
+            pidfd,
+            collected: AtomicBool::new(false),
             children: self.clone(),
         })
     }
@@ -88,7 +100,18 @@ pub struct Child {
     /// Its pid, for messages and for `/proc`.
     pub pid: i32,
     pidfd: AsyncFd<OwnedFd>,
+    /// Once true, the pid may be another process's.
+    collected: AtomicBool,
     children: Children,
+}
+
+impl Drop for Child {
+    /// One that nobody waited for is left to [`Children::reap_strangers`].
+    fn drop(&mut self) {
+        if !self.collected.load(Ordering::Acquire) {
+            self.children.own().remove(&self.pid);
+        }
+    }
 }
 
 impl Child {
@@ -108,13 +131,16 @@ impl Child {
 
     fn try_exited(&self) -> io::Result<Option<Exit>> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
+        // Held over the wait: once it is collected, a start may be given the same pid.
+        let mut own = self.children.own();
         let status = waitid(Id::PIDFd(self.pidfd.get_ref().as_fd()), flags)?;
         let exit = match status {
             WaitStatus::Exited(_, code) => Exit::Code(code),
             WaitStatus::Signaled(_, signal, _) => Exit::Signal(signal),
             _ => return Ok(None),
         };
-        self.children.own().remove(&self.pid);
+        own.remove(&self.pid);
+        self.collected.store(true, Ordering::Release);
         Ok(Some(exit))
     }
 
@@ -124,5 +150,34 @@ impl Child {
     /// When it has been waited for.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         sys::pidfd_signal(self.pidfd.get_ref(), signal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spawn::{self, AgentStart};
+    use std::path::Path;
+
+    #[tokio::test]
+    async fn a_child_that_nobody_waited_for_counts_as_a_stranger() {
+        let children = Children::default();
+        let start = AgentStart {
+            program: Path::new("/bin/sleep"),
+            arguments: vec!["60".to_owned()],
+            environment: Vec::new(),
+            stdio: [None; 3],
+            cgroup: None,
+            directory: Path::new("/"),
+            ends_with_runner: false,
+        };
+        let child = spawn::for_agent(&children, &start).unwrap();
+        let pid = child.pid;
+        assert!(!children.strangers().contains(&pid));
+        child.signal(Signal::SIGKILL).unwrap();
+        drop(child);
+        assert!(children.strangers().contains(&pid));
+        // Not by `reap_strangers`, which would take other tests' children along.
+        waitpid(Pid::from_raw(pid), None).unwrap();
     }
 }

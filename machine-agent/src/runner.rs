@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use machine_agent_api::Kind;
@@ -73,6 +73,8 @@ struct World {
     counter: AtomicU64,
     /// Names of the groups of running calls.
     rooms: Mutex<BTreeSet<String>>,
+    /// Set once this runner ends: calls that it cuts off then were cancelled by nobody.
+    stopping: AtomicBool,
     /// When the last browser call was asked for.
     browser_used: Mutex<Option<Instant>>,
 }
@@ -92,6 +94,7 @@ impl World {
             chrome: Mutex::new(Some(chrome::Chrome::default())),
             counter: AtomicU64::new(0),
             rooms: Mutex::default(),
+            stopping: AtomicBool::new(false),
             browser_used: Mutex::default(),
         }
     }
@@ -179,6 +182,7 @@ pub fn run(arguments: RunnerArguments) -> Result<(), RunnerError> {
 
 /// Ends calls, then Chrome, which gets time to write its profile.
 async fn end_all(world: &World) {
+    world.stopping.store(true, Ordering::Release);
     world.calls.cancel_all();
     let _ = tokio::time::timeout(crate::cgroup::EMPTY_WITHIN, world.calls.idle()).await;
     let chrome = world.chrome().take();

@@ -103,6 +103,7 @@ pub fn runner(children: &Children, start: &RunnerStart<'_>) -> io::Result<Child>
             join: &start.join,
             identity: start.identity,
             directory: Path::new("/"),
+            ends_with_parent: false,
         },
     )
 }
@@ -122,6 +123,9 @@ pub struct AgentStart<'a> {
     pub cgroup: Option<&'a Path>,
     /// Working directory.
     pub directory: &'a Path,
+    /// Killed by the runner's own death, also where there are no cgroups. A
+    /// helper isn't: it sees that death itself and ends what it started first.
+    pub ends_with_runner: bool,
 }
 
 /// Starts a helper or Chrome as the agent that this process already is.
@@ -148,6 +152,7 @@ pub fn for_agent(children: &Children, start: &AgentStart<'_>) -> io::Result<Chil
             join: &[],
             identity: None,
             directory: start.directory,
+            ends_with_parent: start.ends_with_runner,
         },
     )
 }
@@ -162,6 +167,7 @@ struct Launch<'a> {
     join: &'a [OwnedFd],
     identity: Option<Identity>,
     directory: &'a Path,
+    ends_with_parent: bool,
 }
 
 fn launch(children: &Children, launch: &Launch<'_>) -> io::Result<Child> {
@@ -182,6 +188,7 @@ fn launch(children: &Children, launch: &Launch<'_>) -> io::Result<Child> {
         cgroup: cgroup.as_ref(),
         join: launch.join,
         identity: launch.identity,
+        ends_with_parent: launch.ends_with_parent,
         directory: &CString::new(launch.directory.as_os_str().as_encoded_bytes())?,
     });
     started.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", launch.name)))
@@ -282,6 +289,7 @@ mod tests {
                 join: &[],
                 identity,
                 directory: Path::new("/"),
+                ends_with_parent: false,
             },
         )
         .unwrap();
@@ -360,6 +368,7 @@ mod tests {
                     join: &[],
                     identity: Some(identity),
                     directory: Path::new("/"),
+                    ends_with_parent: false,
                 },
             )
             .unwrap_err()
@@ -387,11 +396,41 @@ mod tests {
             stdio: [None; 3],
             cgroup: None,
             directory: Path::new("/"),
+            ends_with_runner: false,
         };
         let error = for_agent(&Children::default(), &start).unwrap_err();
         assert_eq!(
             error.to_string(),
             "/nowhere/helper: executing the program: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn what_ends_with_its_runner_is_killed_by_the_runners_death() {
+        // A thread stands for the runner: the kernel looks at the thread that started the child.
+        let started = std::thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            let _inside = runtime.enter();
+            let start = AgentStart {
+                program: Path::new("/bin/sleep"),
+                arguments: vec!["60".to_owned()],
+                environment: Vec::new(),
+                stdio: [None; 3],
+                cgroup: None,
+                directory: Path::new("/"),
+                ends_with_runner: true,
+            };
+            for_agent(&Children::default(), &start).unwrap().pid
+        });
+        let pid = nix::unistd::Pid::from_raw(started.join().unwrap());
+        let status = nix::sys::wait::waitpid(pid, None).unwrap();
+        let killed = nix::sys::signal::Signal::SIGKILL;
+        assert_eq!(
+            status,
+            nix::sys::wait::WaitStatus::Signaled(pid, killed, false)
         );
     }
 

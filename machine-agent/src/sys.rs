@@ -2,53 +2,17 @@
 
 use std::ffi::{CString, c_char};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::libc;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 mod spec;
+mod step;
 
 pub use spec::{ChildSpec, Identity, Program, Started};
-
-/// Steps between `clone3` and `execveat`; a failed start names its step.
-#[derive(Clone, Copy)]
-#[repr(u8)]
-enum Step {
-    Join,
-    Descriptors,
-    Signals,
-    Session,
-    Limits,
-    Keyring,
-    Capabilities,
-    Identity,
-    Verify,
-    NoNewPrivileges,
-    Directory,
-    Execute,
-}
-
-impl Step {
-    fn name(byte: u8) -> &'static str {
-        const NAMES: [&str; 12] = [
-            "joining its cgroups",
-            "placing its descriptors",
-            "resetting its signals",
-            "making its session",
-            "lowering its limits",
-            "making its keyring",
-            "emptying its capability sets",
-            "changing its user",
-            "verifying its user",
-            "forbidding new privileges",
-            "entering its directory",
-            "executing the program",
-        ];
-        NAMES.get(byte as usize).copied().unwrap_or("starting")
-    }
-}
+use step::Step;
 
 type Failure = (Step, i32);
 
@@ -64,6 +28,7 @@ pub fn start(spec: &ChildSpec<'_>) -> io::Result<Started> {
     let arguments = pointers(spec.arguments);
     let environment = pointers(spec.environment);
     let base = first_free(spec, write.as_raw_fd());
+    let parent = std::process::id();
     let mut pidfd: RawFd = -1;
     let mut flags = libc::CLONE_PIDFD as u64;
     let mut cgroup = 0;
@@ -95,7 +60,7 @@ pub fn start(spec: &ChildSpec<'_>) -> io::Result<Started> {
         if let Err(failure) = copy(write.as_raw_fd(), base) {
             report_and_exit(write.as_raw_fd(), failure);
         }
-        let failure = become_program(spec, &arguments, &environment, base);
+        let failure = become_program(spec, &arguments, &environment, base, parent);
         report_and_exit(base, failure);
     }
     let failed = io::Error::last_os_error();
@@ -111,17 +76,22 @@ pub fn start(spec: &ChildSpec<'_>) -> io::Result<Started> {
         pid: i32::try_from(pid).map_err(io::Error::other)?,
         pidfd,
     };
-    match read_failure(&read) {
-        None => Ok(started),
-        Some((step, errno)) => {
-            let _ = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(started.pid), None);
+    let error = match read_failure(&read) {
+        Said::Executed => return Ok(started),
+        Said::Failed(step, errno) => {
             let cause = io::Error::from_raw_os_error(errno);
-            Err(io::Error::new(
-                cause.kind(),
-                format!("{}: {cause}", Step::name(step)),
-            ))
+            io::Error::new(cause.kind(), format!("{}: {cause}", Step::name(step)))
         }
-    }
+        Said::Nothing => {
+            let _ = pidfd_signal(&started.pidfd, nix::sys::signal::Signal::SIGKILL);
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("it was not executed within {} s", STARTS_WITHIN / 1000),
+            )
+        }
+    };
+    let _ = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(started.pid), None);
+    Err(error)
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
@@ -132,17 +102,38 @@ fn pointers(strings: &[CString]) -> Vec<*const c_char> {
         .collect()
 }
 
-fn read_failure(read: &OwnedFd) -> Option<(u8, i32)> {
+/// What the child told before it executed.
+enum Said {
+    Executed,
+    Failed(u8, i32),
+    /// Neither an end nor a failure in time: it can't run.
+    Nothing,
+}
+
+/// Most milliseconds between a child's birth and its program. A group that
+/// its agent froze holds a child back for ever, and its starter with it.
+const STARTS_WITHIN: u16 = 5_000;
+
+fn read_failure(read: &OwnedFd) -> Said {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let end = std::time::Instant::now() + std::time::Duration::from_millis(STARTS_WITHIN.into());
     let mut report = [0_u8; 5];
     loop {
+        let left = end.saturating_duration_since(std::time::Instant::now());
+        let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
+        match poll(&mut [PollFd::new(read.as_fd(), PollFlags::POLLIN)], left) {
+            Err(nix::errno::Errno::EINTR) => continue,
+            Ok(0) => return Said::Nothing,
+            _ => {}
+        }
         match nix::unistd::read(read, &mut report) {
             Err(nix::errno::Errno::EINTR) => {}
             Ok(5) => {
                 let errno = i32::from_ne_bytes([report[1], report[2], report[3], report[4]]);
-                return Some((report[0], errno));
+                return Said::Failed(report[0], errno);
             }
             // End of file: close-on-exec closed the child's end.
-            _ => return None,
+            _ => return Said::Executed,
         }
     }
 }
@@ -184,6 +175,7 @@ fn become_program(
     arguments: &[*const c_char],
     environment: &[*const c_char],
     base: RawFd,
+    parent: u32,
 ) -> Failure {
     let steps = || -> Result<(), Failure> {
         place(spec, base)?;
@@ -192,8 +184,11 @@ fn become_program(
         raw(libc::SYS_umask, [0o077, 0, 0, 0]);
         lower_limits()?;
         // KEYCTL_JOIN_SESSION_KEYRING (1) without a name: a new, empty one.
-        // A kernel without keyrings has nothing to inherit either.
-        if raw(libc::SYS_keyctl, [1, 0, 0, 0]) < 0 && errno() != libc::ENOSYS {
+        // A kernel without keyrings has nothing to inherit, and a container that
+        // forbids the call (EPERM, which the kernel itself never answers here)
+        // forbids its child to read any.
+        let joined = raw(libc::SYS_keyctl, [1, 0, 0, 0]);
+        if joined < 0 && errno() != libc::ENOSYS && errno() != libc::EPERM {
             return Err((Step::Keyring, errno()));
         }
         if let Some(identity) = spec.identity {
@@ -206,6 +201,20 @@ fn become_program(
             libc::SYS_prctl,
             [libc::PR_SET_NO_NEW_PRIVS as usize, 1, 0, 0],
         )?;
+        if spec.ends_with_parent {
+            // After the change of user, which would undo it.
+            let death = [
+                libc::PR_SET_PDEATHSIG as usize,
+                libc::SIGKILL as usize,
+                0,
+                0,
+            ];
+            call(Step::Session, libc::SYS_prctl, death)?;
+            if raw(libc::SYS_getppid, [0; 4]) != i64::from(parent) {
+                // It died before the wish was known.
+                return Err((Step::Session, libc::ESRCH));
+            }
+        }
         call(
             Step::Directory,
             libc::SYS_chdir,

@@ -153,7 +153,7 @@ async fn a_chrome_that_does_not_answer_is_started_again_by_the_next_call() -> Re
     assert_eq!(fine.metadata["error"], Value::Null, "{fine:?}");
     let chromes = processes::of_uid(stack.ada.uid()?)?
         .into_iter()
-        .filter(|process| process.command.contains("chromium"));
+        .filter(|process| process.command.starts_with("/usr/lib/chromium/"));
     for chrome in chromes {
         // A child of it may have ended meanwhile.
         let _ = kill(Pid::from_raw(i32::try_from(chrome.pid)?), Signal::SIGSTOP);

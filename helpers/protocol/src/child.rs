@@ -124,7 +124,8 @@ pub fn adopt_orphans() -> io::Result<()> {
 }
 
 /// Passes input and output until the child ends or `deadline` passes, then
-/// reads what is there. At the deadline the child and every descendant are killed.
+/// reads what is there. At the deadline the child and every descendant are
+/// killed, and likewise once nobody is left to read this process's answer.
 ///
 /// # Errors
 /// When the child can't be watched; it may then still run.
@@ -147,6 +148,9 @@ pub fn watch(
         let input_pipe = input.as_ref().and_then(|input| input.pipe.as_ref());
         if wait_ready(Some(&pidfd), outputs, input_pipe, left)? {
             break false;
+        }
+        if deserted() {
+            break true;
         }
         for output in outputs.iter_mut().filter(|output| output.open) {
             output.read(&mut buffer);
@@ -181,12 +185,23 @@ fn wait_ready(
         fds.push(PollFd::new(&output.pipe, PollFlags::IN));
     }
     fds.extend(input.map(|input| PollFd::new(input, PollFlags::OUT)));
+    let answer = io::stdout();
+    // No event is asked for: that its reader is gone is told all the same.
+    fds.extend(pidfd.map(|_| PollFd::new(&answer, PollFlags::empty())));
     let timeout = Timespec::try_from(at_most).map_err(io::Error::other)?;
     match poll(&mut fds, Some(&timeout)) {
         Ok(_) => Ok(pidfd.is_some() && !fds[0].revents().is_empty()),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the reader of this process's answer is gone: whoever started it has
+/// died. Where there are no control groups nobody else ends what it started.
+fn deserted() -> bool {
+    let answer = io::stdout();
+    let mut fds = [PollFd::new(&answer, PollFlags::empty())];
+    poll(&mut fds, Some(&Timespec::default())).is_ok() && fds[0].revents().contains(PollFlags::ERR)
 }
 
 /// Reads what is there: until the end of every pipe, or a short silence, or a bound.

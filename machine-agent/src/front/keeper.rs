@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::accounts::{self, AccountError};
 use super::homes::{self, HomeError};
@@ -57,7 +57,8 @@ pub struct Ready {
 const LIVED: Duration = Duration::from_secs(10);
 /// How long a runner that is asked to stop may take: its calls and Chrome's profile.
 const STOP: Duration = Duration::from_secs(9);
-/// How often an older runner is looked at for a moment to replace it.
+/// How often a runner is looked at: whether it still answers, which one that
+/// its own agent stopped does not, and whether an older one may be replaced.
 const LOOK: Duration = Duration::from_secs(60);
 /// How long an older runner must have had no browser call, contract "The machine".
 const IDLE_S: u64 = 30 * 60;
@@ -94,11 +95,8 @@ impl Keeper {
 
     /// Serves until it is asked to stop, or its askers are gone.
     pub async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
+        let mut look = Instant::now() + LOOK;
         loop {
-            let older = self
-                .runner
-                .as_ref()
-                .is_some_and(|runner| !runner.link.is_current());
             tokio::select! {
                 ask = asks.recv() => match ask {
                     Some(Ask::Ensure(place, care, tell)) => {
@@ -117,7 +115,10 @@ impl Keeper {
                         self.start_again().await;
                     }
                 }
-                () = sleep(LOOK), if older => self.replace_idle().await,
+                () = sleep_until(look) => {
+                    self.look().await;
+                    look = Instant::now() + LOOK;
+                }
             }
         }
     }
@@ -127,6 +128,7 @@ impl Keeper {
             .runner
             .as_mut()
             .is_some_and(|runner| runner.link.has_ended())
+            || care == Care::Whole && !self.answers().await
         {
             self.clean_up().await;
         }
@@ -385,14 +387,26 @@ impl Keeper {
         }
     }
 
-    async fn replace_idle(&mut self) {
+    /// Whether the runner, if there is one, still introduces itself.
+    async fn answers(&mut self) -> bool {
         let Some(runner) = &mut self.runner else {
-            return;
+            return true;
         };
-        let idle = runner.link.hello().await.is_ok_and(|hello| {
-            hello.calls == 0 && hello.browser_idle_s.is_none_or(|idle| idle >= IDLE_S)
-        });
-        if idle {
+        let hello = runner.link.hello().await;
+        if let Err(error) = &hello {
+            tracing::error!(agent = self.agent, %error, "the runner does not answer and is ended");
+        }
+        hello.is_ok()
+    }
+
+    async fn look(&mut self) {
+        if !self.answers().await {
+            self.clean_up().await;
+            self.start_again().await;
+        } else if let Some(runner) = &self.runner
+            && !runner.link.is_current()
+            && runner.link.is_idle(IDLE_S)
+        {
             tracing::info!(agent = self.agent, "an older runner is replaced");
             self.stop().await;
             self.start_again().await;

@@ -57,7 +57,7 @@ impl Link {
                     browser_idle_s: None,
                 },
             };
-            link.hello = link.hello().await?;
+            link.hello().await?;
             Ok(link)
         };
         timeout(HELLO, open)
@@ -75,15 +75,26 @@ impl Link {
         self.hello.version == env!("CARGO_PKG_VERSION")
     }
 
+    /// Whether nothing of the runner's would be missed, when it last told: no
+    /// call, and no browser call for so many seconds.
+    pub fn is_idle(&self, browser_s: u64) -> bool {
+        self.hello.calls == 0
+            && self
+                .hello
+                .browser_idle_s
+                .is_none_or(|idle| idle >= browser_s)
+    }
+
     /// Asks how the runner is.
     ///
     /// # Errors
     /// When it doesn't tell.
-    pub async fn hello(&mut self) -> io::Result<Hello> {
+    pub async fn hello(&mut self) -> io::Result<()> {
         let body = timeout(HELLO, self.ask(Method::GET, HELLO_PATH))
             .await
             .unwrap_or_else(|_| Err(io::Error::other("no introduction in time")))?;
-        Ok(serde_json::from_slice(&body)?)
+        self.hello = serde_json::from_slice(&body)?;
+        Ok(())
     }
 
     /// Asks the runner to end, and waits for that at most `within`.

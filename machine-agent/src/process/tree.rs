@@ -53,8 +53,10 @@ pub async fn end(children: &Children, leader: Option<i32>) -> io::Result<()> {
     let started = Instant::now();
     loop {
         children.reap_strangers();
+        // While the leader still dies, what it started is not an orphan yet.
+        let dying = leader.is_some_and(lives);
         let orphans = children.strangers();
-        if orphans.is_empty() {
+        if orphans.is_empty() && !dying {
             return Ok(());
         }
         if started.elapsed() > EMPTY_WITHIN {
@@ -69,6 +71,16 @@ pub async fn end(children: &Children, leader: Option<i32>) -> io::Result<()> {
         }
         sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// Whether `pid`, which nobody waits for meanwhile, has not ended yet.
+fn lives(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before the state may hold anything, proc(5).
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 fn kill(pid: i32) {

@@ -1,6 +1,7 @@
 //! One call in its order: wait for its turn, make ready, run the helper in a group of its own, prove it empty, read the reply.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use machine_agent_api::{CallRequest, CallState, Kind, Reply};
@@ -116,6 +117,14 @@ pub async fn run(world: Arc<World>, order: Order, mut cancel: Cancel) -> CallSta
     let kind = order.kind;
     let verb = order.verb.clone();
     let state = match attempt(&world, order, &mut cancel).await {
+        // What the front would say, had the runner been killed.
+        Ok(CallState::Cancelled) | Err(CallState::Cancelled)
+            if world.stopping.load(Ordering::Acquire) =>
+        {
+            CallState::Lost {
+                message: "the agent's runner ended".to_owned(),
+            }
+        }
         Ok(state) | Err(state) => state,
     };
     if let CallState::Failed { message, detail } = &state {
@@ -142,7 +151,15 @@ async fn attempt(world: &World, order: Order, cancel: &mut Cancel) -> Result<Cal
         }
         Kind::Code => Vec::new(),
     };
+    let is_browser = order.kind == Kind::Browser;
     let mut state = run_helper(world, order, cancel).await?;
+    let good = matches!(&state, CallState::Done { reply } if reply.error.is_none());
+    if is_browser
+        && !good
+        && let Some(chrome) = world.chrome().as_mut()
+    {
+        chrome.doubt();
+    }
     drop(turn);
     if let CallState::Done { reply } = &mut state {
         reply.notices = notices;
@@ -221,6 +238,7 @@ async fn run_helper(world: &World, order: Order, cancel: &mut Cancel) -> Result<
         .map_err(|error| failed("the helper's pipes could not be made", error))?;
     let room = world
         .open_room()
+        .await
         .map_err(|error| failed("the call's group could not be made", error))?;
     let started = Instant::now();
     let child = spawn::for_agent(
@@ -232,9 +250,13 @@ async fn run_helper(world: &World, order: Order, cancel: &mut Cancel) -> Result<
             stdio: [Some(&ends.stdin), Some(&ends.stdout), Some(&ends.stderr)],
             cgroup: room.room.path(),
             directory: &world.home,
+            ends_with_runner: false,
         },
     )
-    .map_err(|error| failed(&format!("the helper {program} could not be started"), error))?;
+    .map_err(|error| match home_in_the_way(&world.home) {
+        Some(sentence) => refused(sentence),
+        None => failed(&format!("the helper {program} could not be started"), error),
+    })?;
     drop(ends);
     let attended = pipes
         .attend(&child, &input, started + limit + GRACE, cancel)
@@ -248,13 +270,24 @@ async fn run_helper(world: &World, order: Order, cancel: &mut Cancel) -> Result<
         .await
         .map_err(|error| failed("what the call started could not be ended", error))?;
     if alive {
-        // Dead by now; this only collects it.
+        // Dead by now, unless it was moved out of the call's group.
+        let _ = child.signal(nix::sys::signal::Signal::SIGKILL);
         let _ = timeout(EMPTY_WITHIN, child.exited()).await;
         pipes.drain();
     }
     drop(room);
     world.children.reap_strangers();
     Ok(read_end(program, ended, limit, &pipes))
+}
+
+/// Why nothing can be started in the home, when that is what the agent did to it.
+fn home_in_the_way(home: &std::path::Path) -> Option<String> {
+    let entered = std::fs::metadata(home.join("."));
+    let error = entered.err()?;
+    Some(format!(
+        "the agent's home can't be entered ({}); the start of its next run sees to it",
+        error.kind()
+    ))
 }
 
 /// JSON writes a control character as six bytes; beside the output there is little.
@@ -334,10 +367,10 @@ struct OpenRoom<'a> {
 
 impl World {
     /// Opens `call-n`: a counter, never the call's id, names it.
-    fn open_room(&self) -> std::io::Result<OpenRoom<'_>> {
+    async fn open_room(&self) -> std::io::Result<OpenRoom<'_>> {
         let name = format!("call-{}", self.next_number());
         self.rooms().insert(name.clone());
-        let open = Room::open(self, &name);
+        let open = Room::open(self, &name).await;
         match open {
             Ok(room) => Ok(OpenRoom {
                 world: self,

@@ -35,6 +35,8 @@ pub const FIRST_PORT: u16 = 9300;
 const START: Duration = Duration::from_secs(20);
 /// How long a Chrome that was asked to end may write its profile.
 const STOP: Duration = Duration::from_secs(3);
+/// How long a Chrome that is doubted may take to say that it is there.
+const ANSWERS: Duration = Duration::from_secs(5);
 /// Most bytes of Chrome's stderr kept for the log.
 const LOG_TAIL: usize = 4 << 10;
 
@@ -58,6 +60,9 @@ pub struct Chrome {
     state: State,
     /// What a reply has to tell of an earlier Chrome.
     lost: Option<&'static str>,
+    /// The last call came to no good end, so that the next one asks whether
+    /// it still answers before it relies on it.
+    doubted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +85,7 @@ struct Process {
 
 const ENDED: &str =
     "Chrome had ended and was started again; its tabs are gone, its profile was kept.";
+const SILENT: &str = "Chrome did not answer any more and was started again; its tabs are gone, its profile was kept.";
 const MOVED: &str =
     "Chrome was started again on another port; its tabs are gone, its profile was kept.";
 
@@ -144,7 +150,16 @@ impl Chrome {
                     self.stop(world).await;
                 }
                 State::Running(process, sockets) => match process.still(sockets) {
-                    Still::Listens => return Ok(Vec::new()),
+                    Still::Listens if !self.doubted => return Ok(Vec::new()),
+                    Still::Listens => {
+                        let asked = version::ask(port, Instant::now() + ANSWERS).await;
+                        self.doubted = false;
+                        if asked.is_ok() {
+                            return Ok(Vec::new());
+                        }
+                        self.lost = Some(SILENT);
+                        self.end().await;
+                    }
                     Still::Ended => {
                         self.lost = Some(ENDED);
                         self.end().await;
@@ -153,6 +168,11 @@ impl Chrome {
                 },
             }
         }
+    }
+
+    /// A call came to no good end: the next one looks first.
+    pub fn doubt(&mut self) {
+        self.doubted = true;
     }
 
     /// Asks it to end, then ends it and all beside it.
@@ -249,9 +269,11 @@ async fn start(world: &World, port: u16) -> Result<Process, ChromeError> {
             detail: error.to_string(),
         }
     };
-    let room = Room::open(world, CHROME).map_err(failed("Chrome's group could not be made"))?;
-    // What an ended Chrome left, and what else moved there: from here on the
-    // profile's locks have no living owner in this group.
+    // Ends what an ended Chrome left, and what else moved there: from here on
+    // the profile's locks have no living owner in this group.
+    let room = Room::open(world, CHROME)
+        .await
+        .map_err(failed("Chrome's group could not be made"))?;
     room.end(None)
         .await
         .map_err(failed("what Chrome left running could not be ended"))?;
@@ -273,6 +295,7 @@ async fn start(world: &World, port: u16) -> Result<Process, ChromeError> {
             stdio: [None, None, Some(&write)],
             cgroup: room.path(),
             directory: &world.home,
+            ends_with_runner: true,
         },
     )
     .map_err(failed("Chrome could not be started"))?;

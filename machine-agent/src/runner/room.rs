@@ -25,16 +25,24 @@ pub enum Room {
 }
 
 impl Room {
-    /// Makes the room `name`.
+    /// Makes the room `name`. The agent may have made a group of that name,
+    /// and frozen or limited it: it is ended and made anew.
     ///
     /// # Errors
     /// When the group can't be made.
-    pub fn open(world: &World, name: &str) -> io::Result<Self> {
+    pub async fn open(world: &World, name: &str) -> io::Result<Self> {
         let Some(agent) = &world.group else {
             return Ok(Self::Tree(world.children.clone()));
         };
         let group = Group::at(agent.path().join(name));
-        group.make()?;
+        if let Err(error) = std::fs::create_dir(group.path()) {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(error);
+            }
+            group.end().await?;
+            group.remove();
+            std::fs::create_dir(group.path())?;
+        }
         Ok(Self::Group(group))
     }
 
@@ -89,9 +97,6 @@ pub async fn end_strays(agent: &Group, live: &[String]) -> io::Result<()> {
         let known =
             name == RUNNER || name == CHROME || live.iter().any(|live| name == live.as_str());
         if !known {
-            // Its mode may have been taken away; it is this user's, who may give it back.
-            use std::os::unix::fs::PermissionsExt;
-            let _ = std::fs::set_permissions(child.path(), std::fs::Permissions::from_mode(0o755));
             child.end().await?;
             child.remove();
         }

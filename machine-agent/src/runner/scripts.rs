@@ -26,12 +26,37 @@ pub enum ScriptError {
     Home(String),
     /// The system refused.
     #[error("writing a script file: {0}")]
-    System(#[from] io::Error),
+    System(#[source] io::Error),
 }
 
 impl From<Errno> for ScriptError {
     fn from(errno: Errno) -> Self {
-        Self::System(errno.into())
+        io::Error::from(errno).into()
+    }
+}
+
+impl From<io::Error> for ScriptError {
+    /// What the agent did to its home, or can mend there, is told to whoever called.
+    fn from(error: io::Error) -> Self {
+        const AGENTS: [Errno; 9] = [
+            Errno::EACCES,
+            Errno::EDQUOT,
+            Errno::EISDIR,
+            Errno::ELOOP,
+            Errno::ENOENT,
+            Errno::ENOSPC,
+            Errno::ENOTDIR,
+            Errno::EPERM,
+            Errno::EROFS,
+        ];
+        let number = error.raw_os_error().map(Errno::from_raw);
+        match number.filter(|errno| AGENTS.contains(errno)) {
+            Some(errno) => Self::Home(format!(
+                "the script's file in ~/scripts can't be changed: {}",
+                errno.desc()
+            )),
+            None => Self::System(error),
+        }
     }
 }
 
@@ -269,6 +294,26 @@ mod tests {
             error.to_string(),
             "~/scripts is not a folder; move it away first"
         );
+    }
+
+    #[test]
+    fn what_the_agent_can_mend_is_told_to_whoever_called() {
+        let home = tempfile::tempdir().unwrap();
+        let gone = home.path().join("gone");
+        let error = write_now(&gone, &script("x")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the script's file in ~/scripts can't be changed: No such file or directory"
+        );
+        let full = ScriptError::from(io::Error::from(Errno::ENOSPC));
+        assert_eq!(
+            full.to_string(),
+            "the script's file in ~/scripts can't be changed: No space left on device"
+        );
+        assert!(matches!(
+            ScriptError::from(io::Error::from(Errno::EIO)),
+            ScriptError::System(_)
+        ));
     }
 
     #[test]

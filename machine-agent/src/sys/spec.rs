@@ -51,6 +51,8 @@ pub struct ChildSpec<'a> {
     pub join: &'a [OwnedFd],
     /// Set when root is to be dropped.
     pub identity: Option<Identity>,
+    /// Killed when the thread that started it ends.
+    pub ends_with_parent: bool,
     /// Working directory, entered as the new identity.
     pub directory: &'a CString,
 }

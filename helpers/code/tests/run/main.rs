@@ -61,6 +61,36 @@ fn streams_are_merged_in_order_and_the_end_is_told() {
     check("kill 0; sleep 5", "[killed SIGTERM · ~]", "");
 }
 
+/// Where there are no control groups, nobody else would end what it started.
+#[test]
+fn a_helper_whose_reader_is_gone_ends_all_it_started() {
+    let home = tempfile::tempdir().unwrap();
+    let command = "sleep 60 & setsid sleep 60 & echo $! > last; wait";
+    let request = json!({"arguments": {"command": command}}).to_string();
+    let words = ["shell", "--home", home.path().to_str().unwrap()];
+    let mut helper = spawn::start(home.path(), &words, &request);
+    let last = home.path().join("last");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let pid = loop {
+        let text = fs::read_to_string(&last).unwrap_or_default();
+        if text.ends_with('\n') {
+            break text.trim().to_owned();
+        }
+        assert!(Instant::now() < deadline, "the command never ran");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    drop(helper.stdout.take());
+    let status = loop {
+        if let Some(status) = helper.try_wait().unwrap() {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "the helper runs on");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(!status.success(), "nobody got its answer: {status}");
+    assert!(!Path::new("/proc").join(pid).exists());
+}
+
 #[test]
 fn exit_codes_are_only_those_of_commands_that_exited() {
     let home = tempfile::tempdir().unwrap();

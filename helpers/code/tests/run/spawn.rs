@@ -2,14 +2,19 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// One call: the request on stdin, then its end.
+pub fn launch(home: &Path, words: &[&str], request: &str) -> Output {
+    start(home, words, request).wait_with_output().unwrap()
+}
+
+/// A helper that was asked and may still run.
 #[expect(
     clippy::disallowed_methods,
     reason = "the only place of these tests that starts a process"
 )]
-pub fn launch(home: &Path, words: &[&str], request: &str) -> Output {
+pub fn start(home: &Path, words: &[&str], request: &str) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_guilds-code"))
         .args(words)
         .current_dir(home)
@@ -22,5 +27,5 @@ pub fn launch(home: &Path, words: &[&str], request: &str) -> Output {
         .unwrap();
     // The helper may refuse its command line before it reads.
     let _ = child.stdin.take().unwrap().write_all(request.as_bytes());
-    child.wait_with_output().unwrap()
+    child
 }

@@ -21,6 +21,10 @@ pub fn prepare(home: &Path) -> Result<PathBuf, ChromeError> {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => ChromeError::Refused(
             format!("~/{PROFILE} is not a folder, so Chrome has no profile; move it away first"),
         ),
+        // The home is the agent's to mend.
+        io::ErrorKind::PermissionDenied | io::ErrorKind::StorageFull => {
+            ChromeError::Refused(format!("~/{PROFILE} can't be made: {}", error.kind()))
+        }
         _ => ChromeError::Failed {
             message: "Chrome's profile could not be made".to_owned(),
             detail: error.to_string(),

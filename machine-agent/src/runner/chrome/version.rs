@@ -1,4 +1,4 @@
-//! One question to a fresh Chrome: does its DevTools port answer?
+//! One question to a fresh or doubted Chrome: does its DevTools port answer?
 
 use std::io;
 
