@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::store::agents::Agent;
 
+mod browser;
 mod machine_reply;
 pub mod names;
 mod note_path;
@@ -22,9 +23,6 @@ mod script_parameters;
 pub mod validation;
 
 pub use script_run::script_call;
-
-/// Seconds a browser call runs, from the helper's start.
-const BROWSER_LIMIT_S: u64 = 60;
 
 /// A native tool.
 pub trait Tool: 'static {

@@ -1,15 +1,8 @@
 //! `browser_navigate`: open a URL in the agent's browser.
 
-use std::collections::BTreeMap;
-
-use machine_agent_api::{CallRequest, Kind};
 use serde::{Deserialize, Serialize};
-use serde_json::value::to_raw_value;
 
-use super::{
-    Answer, Cx, Filter, Flag, MachineCall, MachineCallNames, Offered, Place, Tool, ToolError,
-    machine_reply,
-};
+use super::{Answer, Cx, Filter, Flag, Offered, Place, Tool, ToolError, browser};
 
 pub(super) struct BrowserNavigate;
 
@@ -40,37 +33,20 @@ impl Tool for BrowserNavigate {
     type Args = Args;
 
     async fn run(_: Cx<'_>, args: Args) -> Result<Answer, ToolError> {
-        call(&args).map(Answer::OnMachine)
+        browser::call("navigate", &args).map(Answer::OnMachine)
     }
-}
-
-fn call(args: &Args) -> Result<MachineCall, ToolError> {
-    Ok(MachineCall {
-        kind: Kind::Browser,
-        verb: "navigate",
-        request: CallRequest {
-            arguments: to_raw_value(args)?,
-            env: BTreeMap::new(),
-            limit_ms: super::BROWSER_LIMIT_S * 1_000,
-            max_output_bytes: 0,
-            script: None,
-        },
-        read: machine_reply::page,
-        names: MachineCallNames {
-            script: String::new(),
-            limit_s: super::BROWSER_LIMIT_S,
-        },
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use machine_agent_api::Kind;
+
     use super::*;
 
     #[test]
     fn the_helper_is_asked_with_the_arguments_as_they_are() {
         super::super::tests::check_machine_call(
-            call,
+            |args: &Args| browser::call("navigate", args),
             BrowserNavigate::EXAMPLE,
             (Kind::Browser, "navigate", 60_000),
             r#"{"url":"https://example.com/prices"}"#,
