@@ -14,28 +14,28 @@ export "$runner=bash $PWD/tests/runner.sh"
 # The tests wait more than they compute: more of them than there are cores.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) * 2))}
 
-# Builds all targets at once: programs, libraries and tests then share one set of
-# features, and nothing is built twice. Prints where cargo put the target $1 of
-# this package; the other arguments are cargo's.
+# Builds the whole workspace at once: programs, libraries and tests then share one set
+# of features, and nothing is built twice. Prints where cargo put the target $1 of this
+# package; the other arguments are cargo's and say which targets.
 build() {
   local name=$1
   shift
-  cargo build --workspace --all-targets "$@" --message-format=json-render-diagnostics |
+  cargo build --workspace "$@" --message-format=json-render-diagnostics |
     sed -n "s#.*\"manifest_path\":\"$PWD/tests/Cargo.toml\".*\"name\":\"$name\".*\"executable\":\"\([^\"]*\)\".*#\1#p"
 }
 
 case ${1:-} in
   bench)
-    executable=$(build table --release)
+    executable=$(build table --release --bins --benches)
     CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable"
     ;;
   it)
     shift
-    executable=$(build it)
+    executable=$(build it --all-targets)
     CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable" "$@"
     ;;
   "")
-    build it >/dev/null
+    build it --all-targets >/dev/null
     exec cargo test --workspace --no-fail-fast
     ;;
   *)

@@ -230,6 +230,33 @@ async fn shows_the_demonstration(dev: &mut Daemon) -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn a_taken_port_is_named_before_anything_starts() -> Result<()> {
+    let _alone = ONE_AT_A_TIME.lock().await;
+    let shared = Shared::get().await?;
+    let directory = tempfile::tempdir_in(&shared.work)?;
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755))?;
+    let state = directory.path().join("dev");
+    // The machine agent's port is the API's plus 3.
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    let machine = taken.local_addr()?.port();
+    let mut dev = start(shared, &state, machine - 3)?;
+    let deadline = std::time::Instant::now() + START_LIMIT;
+    while dev.ended()?.is_none() {
+        anyhow::ensure!(std::time::Instant::now() < deadline, "{}", dev.log());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let log = dev.log();
+    assert!(
+        log.contains(&format!(
+            "port {machine} of the machine agent can't be had: Address already in use"
+        )),
+        "{log}"
+    );
+    assert!(!state.join("postgres").exists(), "{log}");
+    Ok(())
+}
+
 /// Someone without root gets the product too, and is told what it doesn't promise.
 #[tokio::test]
 async fn without_root_every_agent_runs_as_the_caller() -> Result<()> {

@@ -206,6 +206,16 @@ async fn an_agent_does_not_move_while_its_run_is_open() -> Result<()> {
     document["agents"][1]["slot"] = json!(48);
     let answer = stack.operator.post("/v1/operator/apply", &document).await?;
     assert_eq!(answer.refusal(), (422, "document_rejected".to_owned()));
+    assert_eq!(
+        answer.json()?["error"]["problems"][0],
+        json!({
+            "path": "agents[1].slot",
+            "message": format!(
+                "agent {} has a run open; end it before it moves: {}",
+                stack.bob.id, run.id
+            ),
+        })
+    );
     run.end().await?;
     stack.apply(&document).await?;
     Ok(())

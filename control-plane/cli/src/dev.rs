@@ -20,7 +20,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::api::Client;
@@ -35,6 +34,8 @@ use self::state::State;
 
 /// The organisation that is shown.
 const DEMO: &str = include_str!("../../../packaging/demo/demo.toml");
+/// The machine's address in it, which is that of the default port.
+const DEMO_ADDRESS: &str = "https://127.0.0.1:8443";
 /// The machine agent listens this far above the API.
 const MACHINE_PORT_OFFSET: u16 = 3;
 /// The demonstration's site listens this far above the API, when that is free.
@@ -150,6 +151,7 @@ impl Stack {
     async fn start(&mut self) -> Result<settings::Env, Failure> {
         self.state.remove("dev.env");
         leftover::end(&self.state, &self.account).await;
+        self.check_ports()?;
 
         say("starting the database");
         let cluster = cluster::Cluster::prepare(&self.state, &self.account).await?;
@@ -186,6 +188,30 @@ impl Stack {
         Ok(env)
     }
 
+    /// A daemon that can't listen would end again and again; whoever starts the
+    /// stack is better told before anything runs.
+    fn check_ports(&self) -> Result<(), Failure> {
+        let wanted = [
+            (self.port, "the API"),
+            (self.port + MACHINE_PORT_OFFSET, "the machine agent"),
+        ];
+        let taken: Vec<String> = wanted
+            .into_iter()
+            .filter_map(|(port, whose)| {
+                let error = std::net::TcpListener::bind(("127.0.0.1", port)).err()?;
+                Some(format!("port {port} of {whose} can't be had: {error}"))
+            })
+            .collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::local(format!(
+            "{}; another one is chosen with --port (make run PORT=…), which is the API's, and the \
+             machine agent takes it plus {MACHINE_PORT_OFFSET}",
+            taken.join("; ")
+        )))
+    }
+
     fn last(&self) -> Option<&Daemon> {
         self.daemons.last()
     }
@@ -212,12 +238,13 @@ impl Stack {
         .await
     }
 
+    /// Applies the demonstration's document, with this stack's port in it, and keeps
+    /// it in the folder for whoever wants to change it.
     async fn apply_demo(&self, url: &str, operator: &str) -> Result<(), Failure> {
-        let mut body = document::to_json(DEMO)?;
         let port = self.port + MACHINE_PORT_OFFSET;
-        if let Some(machine) = body.pointer_mut("/machines/0/address") {
-            *machine = Value::String(format!("https://127.0.0.1:{port}"));
-        }
+        let text = DEMO.replace(DEMO_ADDRESS, &format!("https://127.0.0.1:{port}"));
+        self.state.write_private("demo.toml", &text)?;
+        let body = document::to_json(&text)?;
         let client = Client::new(url, Some(operator.to_owned()))?;
         apply::send(&client, &body, false)
             .await

@@ -231,6 +231,9 @@ fn refuse_shared_slots(
     }
 }
 
+/// Most runs that one problem names.
+const SHOWN_RUNS: usize = 5;
+
 /// An agent with an open run stays where it is: its calls are there.
 ///
 /// # Errors
@@ -255,7 +258,12 @@ pub(super) async fn refuse_moves(
     }
     let open = agents::hold_and_find_open(db, &moved).await?;
     for (at, object) in planned {
-        if open.contains(&object.after.id) && moves(object) {
+        let runs: Vec<String> = open
+            .iter()
+            .filter(|(agent, _)| *agent == object.after.id)
+            .map(|(_, run)| run.to_string())
+            .collect();
+        if !runs.is_empty() && moves(object) {
             let field = if object.change.fields.iter().any(|field| field == "machine") {
                 "machine"
             } else {
@@ -264,8 +272,16 @@ pub(super) async fn refuse_moves(
             problems.add(
                 &at.key(field),
                 format!(
-                    "agent {} has an open run; end its runs before it moves",
-                    object.after.id
+                    "agent {} has {} open; end {} before it moves: {}{}",
+                    object.after.id,
+                    if runs.len() == 1 { "a run" } else { "runs" },
+                    if runs.len() == 1 { "it" } else { "them" },
+                    runs[..runs.len().min(SHOWN_RUNS)].join(", "),
+                    if runs.len() > SHOWN_RUNS {
+                        format!(" and {} more", runs.len() - SHOWN_RUNS)
+                    } else {
+                        String::new()
+                    }
                 ),
             );
         }

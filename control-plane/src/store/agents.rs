@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use sqlx::types::Json;
+use uuid::Uuid;
 
 /// An agent with its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,18 +149,21 @@ pub async fn taken(
     .await
 }
 
-/// Which of these agents have an open run. Their rows are held, so that no run
-/// starts for them before the transaction ends.
+/// The open runs of these agents, as agent and run. The agents' rows are held, so
+/// that no run starts for them before the transaction ends.
 ///
 /// # Errors
 /// When the database does not answer.
-pub async fn hold_and_find_open(db: &mut PgConnection, ids: &[&str]) -> sqlx::Result<Vec<String>> {
+pub async fn hold_and_find_open(
+    db: &mut PgConnection,
+    ids: &[&str],
+) -> sqlx::Result<Vec<(String, Uuid)>> {
     sqlx::query("SELECT id FROM agents WHERE id = ANY($1) ORDER BY id FOR UPDATE")
         .bind(ids)
         .execute(&mut *db)
         .await?;
-    sqlx::query_scalar(
-        "SELECT DISTINCT agent FROM runs WHERE agent = ANY($1) AND state = 'open' ORDER BY agent",
+    sqlx::query_as(
+        "SELECT agent, id FROM runs WHERE agent = ANY($1) AND state = 'open' ORDER BY agent, id",
     )
     .bind(ids)
     .fetch_all(db)
@@ -169,8 +173,8 @@ pub async fn hold_and_find_open(db: &mut PgConnection, ids: &[&str]) -> sqlx::Re
 /// Writes an agent, in place of the one there is.
 ///
 /// # Errors
-/// When the database does not answer, or on `agents_pkey`'s sake another
-/// organisation's agent of that id appeared in the meantime.
+/// When the database does not answer, or when another organisation's agent of
+/// that id appeared in the meantime.
 pub async fn put(db: &mut PgConnection, organisation: &str, agent: &Stored) -> sqlx::Result<()> {
     let written = sqlx::query(
         "INSERT INTO agents (id, organisation, guild, machine, slot, config)

@@ -13,8 +13,9 @@ use super::state::State;
 
 /// Longest wait for a process to end in order.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Where the machine agent keeps its agents' control groups.
-pub(crate) const CGROUP_ROOT: &str = "guilds";
+/// The control groups of the stack's agents lie below this one. It is not the
+/// one of an installed machine agent, because a start ends what it finds here.
+pub(crate) const CGROUP_ROOT: &str = "guilds-dev";
 
 /// A process that can't be mistaken for a later one of the same id.
 #[derive(Debug, PartialEq, Eq)]
