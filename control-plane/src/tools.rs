@@ -40,6 +40,8 @@ pub trait Tool: 'static {
     const FILTER: Filter;
     /// Where it runs.
     const PLACE: Place;
+    /// Whether it runs a command, whose exit code is in the metadata.
+    const EXIT_CODE: bool = false;
     /// The arguments, once the schema accepted them.
     type Args: DeserializeOwned + Send;
 
@@ -301,6 +303,8 @@ pub struct NativeTool {
     pub filter: Filter,
     /// [`Tool::PLACE`]
     pub place: Place,
+    /// [`Tool::EXIT_CODE`]
+    pub exit_code: bool,
     handler: Handler,
     #[cfg(test)]
     reads: fn(&RawValue) -> Result<(), String>,
@@ -333,6 +337,7 @@ const fn entry<T: Tool>() -> NativeTool {
         offered: T::OFFERED,
         filter: T::FILTER,
         place: T::PLACE,
+        exit_code: T::EXIT_CODE,
         #[cfg(test)]
         reads: |args| {
             serde_json::from_str::<T::Args>(args.get())

@@ -48,6 +48,7 @@ impl Tool for ScriptRun {
     const OFFERED: Offered = Offered::FlagAndBinding(Flag::Scripting, Family::Script);
     const FILTER: Filter = Filter::Terminal;
     const PLACE: Place = Place::Machine;
+    const EXIT_CODE: bool = true;
     type Args = Args;
 
     async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {

@@ -68,6 +68,7 @@ impl Tool for Shell {
     const OFFERED: Offered = Offered::Flag(Flag::Coding);
     const FILTER: Filter = Filter::TerminalFolded;
     const PLACE: Place = Place::Machine;
+    const EXIT_CODE: bool = true;
     type Args = Args;
 
     async fn run(_: Cx<'_>, args: Args) -> Result<Answer, ToolError> {

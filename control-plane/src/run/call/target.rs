@@ -53,7 +53,7 @@ impl Target {
 
     pub(super) fn has_exit_code(&self) -> bool {
         match self {
-            Self::Native(tool) => has_exit_code(tool.name),
+            Self::Native(tool) => tool.exit_code,
             Self::Script => true,
             Self::Nothing(_) => false,
         }
@@ -70,9 +70,4 @@ impl Target {
 
 fn not_offered(name: &str) -> Target {
     Target::Nothing(format!("tool {name} is not offered this run"))
-}
-
-/// Native tools whose metadata carries `exit_code`; scripts' own tools do as well.
-fn has_exit_code(name: &str) -> bool {
-    matches!(name, "script_run" | "shell")
 }
