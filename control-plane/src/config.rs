@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use fields::Fields;
 
+use crate::vault::Vault;
+
 /// Where the configuration lies unless told otherwise.
 pub const DEFAULT_PATH: &str = "/etc/guilds/control-plane.toml";
 /// Environment variable that wins over `tool_result_max_bytes`.
@@ -27,6 +29,8 @@ pub struct Config {
     pub database_url: String,
     /// Key of the digests of calls.
     pub digest_key: [u8; 32],
+    /// What seals secrets and the keys of logins.
+    pub vault: Vault,
     /// What speaks to machines; without it no machine is reached.
     pub machines: Option<MachinePaths>,
     /// Cap of a tool result in bytes.
@@ -131,23 +135,27 @@ fn check(text: &str, result_max: Option<&str>) -> Result<Config, Vec<Problem>> {
     }
     let database_url = database_url(&mut fields);
     let digest_key = digest_key(&mut fields);
+    let vault = vault(&mut fields);
     let machines = machines(&mut fields);
     let from_file = fields.integer("tool_result_max_bytes");
     let cap = result_cap(&mut fields, from_file, result_max);
     let problems = fields.finish();
-    match (listen, database_url, digest_key, cap) {
-        (Some((_, listen)), Some(database_url), Some(digest_key), Some(tool_result_max_bytes))
-            if problems.is_empty() =>
-        {
-            Ok(Config {
-                listen,
-                tls,
-                database_url,
-                digest_key,
-                machines,
-                tool_result_max_bytes,
-            })
-        }
+    match (listen, database_url, digest_key, vault, cap) {
+        (
+            Some((_, listen)),
+            Some(database_url),
+            Some(digest_key),
+            Some(vault),
+            Some(tool_result_max_bytes),
+        ) if problems.is_empty() => Ok(Config {
+            listen,
+            tls,
+            database_url,
+            digest_key,
+            vault,
+            machines,
+            tool_result_max_bytes,
+        }),
         _ => Err(problems),
     }
 }
@@ -278,6 +286,28 @@ fn digest_key(fields: &mut Fields<'_>) -> Option<[u8; 32]> {
     key
 }
 
+/// The keys of what is sealed at rest, each problem of their file by itself.
+fn vault(fields: &mut Fields<'_>) -> Option<Vault> {
+    let Some((line, text)) = fields.string("secrets_key_file") else {
+        if !fields.has("secrets_key_file") {
+            fields.problem(
+                None,
+                "`secrets_key_file` is needed; `guilds-control-plane key create --out FILE` makes one".to_owned(),
+            );
+        }
+        return None;
+    };
+    match Vault::read(Path::new(&text)) {
+        Ok(vault) => Some(vault),
+        Err(bad) => {
+            for problem in bad.problems {
+                fields.problem(line, format!("{text} of `secrets_key_file` {problem}"));
+            }
+            None
+        }
+    }
+}
+
 /// The environment variable wins over the file.
 fn result_cap(
     fields: &mut Fields<'_>,
@@ -319,17 +349,24 @@ mod tests {
     }
 
     fn key() -> tempfile::NamedTempFile {
+        key_with(&"ab".repeat(32), 0o600)
+    }
+
+    fn key_with(text: &str, mode: u32) -> tempfile::NamedTempFile {
+        use std::os::unix::fs::PermissionsExt;
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "ab".repeat(32)).unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        std::fs::set_permissions(file.path(), PermissionsExt::from_mode(mode)).unwrap();
         file
     }
 
     #[test]
     fn defaults_are_the_documented_ones() {
-        let key = key();
+        let (key, secrets) = (key(), key());
         let text = format!(
-            "database_url = \"postgres:///x\"\nkey_file = \"{}\"\n",
-            key.path().display()
+            "database_url = \"postgres:///x\"\nkey_file = \"{}\"\nsecrets_key_file = \"{}\"\n",
+            key.path().display(),
+            secrets.path().display()
         );
         let config = check(&text, None).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:8440");
@@ -345,10 +382,14 @@ mod tests {
     #[test]
     fn every_problem_is_reported_with_its_line() {
         let key = key();
+        let bad = key_with("abcd\n", 0o644);
         let text = format!(
-            "listen = \"0.0.0.0:8440\"\nlisten_on = 3\ndatabase_url = \"mysql://x\"\ntls_key = 5\nkey_file = \"{}\"\ntool_result_max_bytes = 10\n",
-            key.path().display()
+            "listen = \"0.0.0.0:8440\"\nlisten_on = 3\ndatabase_url = \"mysql://x\"\ntls_key = 5\nkey_file = \"{}\"\ntool_result_max_bytes = 10\nsecrets_key_file = \"{}\"\n",
+            key.path().display(),
+            bad.path().display()
         );
+        let told =
+            |problem: &str| format!("{} of `secrets_key_file` {problem}", bad.path().display());
         problems(
             &text,
             None,
@@ -364,6 +405,16 @@ mod tests {
                     Some(6),
                     "`tool_result_max_bytes` is 10; allowed are 1024 to 16777216 bytes",
                 ),
+                (
+                    Some(7),
+                    &told(
+                        "has mode 0644, so that others reach it; 0600 is allowed, for a file of root's also 0640",
+                    ),
+                ),
+                (
+                    Some(7),
+                    &told("line 1 is not 64 hexadecimal characters, the form of a key"),
+                ),
             ],
         );
     }
@@ -378,6 +429,10 @@ mod tests {
                 (
                     None,
                     "`key_file` is needed; `guilds-control-plane key create --out FILE` makes one",
+                ),
+                (
+                    None,
+                    "`secrets_key_file` is needed; `guilds-control-plane key create --out FILE` makes one",
                 ),
                 (
                     None,

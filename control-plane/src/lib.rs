@@ -12,3 +12,4 @@ pub mod run;
 pub mod store;
 pub mod telemetry;
 pub mod tools;
+pub mod vault;

@@ -39,7 +39,7 @@ enum Verb {
     /// The certificate authority of control plane and machines.
     #[command(subcommand)]
     Ca(certificate::Verb),
-    /// The key of the digests of calls.
+    /// Keys: of the digests of calls, and of what is sealed at rest.
     #[command(subcommand)]
     Key(KeyVerb),
 }

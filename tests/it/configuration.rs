@@ -38,13 +38,13 @@ async fn a_control_planes_settings_are_checked_whole() -> Result<()> {
     let output = check("guilds-control-plane", shared, &bad)?;
     assert_eq!(output.status.code(), Some(78), "{}", text(&output));
     let told = text(&output);
-    // `listen` is line 1, and the two last ones follow the six of the good file.
+    // `listen` is line 1, and the two last ones follow the seven of the good file.
     for word in [
         "settings.toml:1",
         "tls_cert",
-        "settings.toml:7",
-        "1024",
         "settings.toml:8",
+        "1024",
+        "settings.toml:9",
         "tool_result_max_byte",
     ] {
         assert!(
@@ -144,6 +144,7 @@ async fn keys_are_their_owners_alone_and_an_authority_is_kept() -> Result<()> {
     let shared = Shared::get().await?;
     for path in [
         shared.key_file.clone(),
+        shared.secrets_key_file.clone(),
         shared.control_plane.key.clone(),
         shared.machine.key.clone(),
         shared.authority.certificate().with_file_name("ca.key"),

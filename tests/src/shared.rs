@@ -38,6 +38,8 @@ pub struct Shared {
     pub operator_token: String,
     /// File with the key of the calls' digests.
     pub key_file: PathBuf,
+    /// Key of what is sealed at rest.
+    pub secrets_key_file: PathBuf,
 }
 
 impl Shared {
@@ -68,11 +70,14 @@ impl Shared {
         let control_plane = authority.control_plane()?;
         let machine = authority.machine("local")?;
         let key_file = work.join("digest.key");
-        spawn::run(
-            spawn::command(&control_plane_program)
-                .args(["key", "create", "--out"])
-                .arg(&key_file),
-        )?;
+        let secrets_key_file = work.join("secrets.key");
+        for file in [&key_file, &secrets_key_file] {
+            spawn::run(
+                spawn::command(&control_plane_program)
+                    .args(["key", "create", "--out"])
+                    .arg(file),
+            )?;
+        }
         let cluster = Cluster::start(&work)?;
         let mut shared = Self {
             programs,
@@ -85,6 +90,7 @@ impl Shared {
             backend_token: String::new(),
             operator_token: String::new(),
             key_file,
+            secrets_key_file,
         };
         shared.fill_template().await?;
         Ok(shared)
@@ -128,8 +134,10 @@ impl Shared {
     pub fn control_plane_config(&self, listen: &str, database_url: &str) -> String {
         format!(
             "listen = \"{listen}\"\ndatabase_url = \"{database_url}\"\nkey_file = \"{}\"\n\
+             secrets_key_file = \"{}\"\n\
              machine_ca = \"{}\"\nmachine_cert = \"{}\"\nmachine_key = \"{}\"\n",
             self.key_file.display(),
+            self.secrets_key_file.display(),
             self.authority.certificate().display(),
             self.control_plane.certificate.display(),
             self.control_plane.key.display(),

@@ -8,13 +8,14 @@ use toml::de::{DeTable, DeValue};
 use super::Problem;
 
 /// Every setting, for the question what was meant.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
     "listen",
     "tls_cert",
     "tls_key",
     "database_url",
     "database_url_file",
     "key_file",
+    "secrets_key_file",
     "machine_ca",
     "machine_cert",
     "machine_key",

@@ -11,6 +11,7 @@ use super::snapshot::Snapshots;
 use super::tasks::Tasks;
 use crate::machine::Machines;
 use crate::metrics::Metrics;
+use crate::vault::Vault;
 
 /// The engine of all runs on this replica. No truth lives in it: what it caches
 /// never changes, and what it knows of calls in flight only saves time.
@@ -20,6 +21,7 @@ pub struct Engine {
     pub(crate) metrics: Metrics,
     pub(super) machines: Machines,
     pub(super) digest_key: hmac::Key,
+    pub(crate) vault: Vault,
     pub(super) cap_bytes: usize,
     pub(super) redactor: Redactor,
     pub(super) inflight: Inflight,
@@ -35,6 +37,7 @@ impl Engine {
         pool: PgPool,
         machines: Machines,
         digest_key: &[u8; 32],
+        vault: Vault,
         cap_bytes: usize,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -42,6 +45,7 @@ impl Engine {
             metrics: Metrics::default(),
             machines,
             digest_key: hmac::Key::new(hmac::HMAC_SHA256, digest_key),
+            vault,
             cap_bytes,
             // Nothing stores secrets yet, so there is nothing to find.
             redactor: Redactor::default(),
@@ -55,6 +59,12 @@ impl Engine {
     #[must_use]
     pub const fn pool(&self) -> &PgPool {
         &self.pool
+    }
+
+    /// What seals and opens secrets and the keys of logins.
+    #[must_use]
+    pub const fn vault(&self) -> &Vault {
+        &self.vault
     }
 
     /// The counters.

@@ -33,6 +33,7 @@ pub(super) fn parts(config: &Config) -> anyhow::Result<Arc<Engine>> {
         pool,
         machines,
         &config.digest_key,
+        config.vault.clone(),
         config.tool_result_max_bytes,
     ))
 }

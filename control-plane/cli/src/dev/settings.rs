@@ -22,6 +22,8 @@ use crate::spawn::Program;
 
 /// The machine's id.
 const MACHINE: &str = "local";
+/// File of the key that seals secrets; without it what is stored of them is lost.
+const SECRETS_KEY: &str = "secrets.key";
 /// The organisation the operator's token is for.
 const ORGANISATION: &str = "demo";
 
@@ -108,11 +110,13 @@ impl<'a> Settings<'a> {
         self.write(&self.control_plane_file(), self.control_plane_settings())?;
         self.state.give(&self.control_plane_file())?;
         self.write(&self.machine_agent_file(), self.machine_agent_settings())?;
-        let key = self.control_plane.join("key");
-        if !key.exists() {
-            let words = ["key", "create", "--out", &text(&key)];
-            self.control_plane_verb(&words, self.account.unprivileged())
-                .await?;
+        for name in ["key", SECRETS_KEY] {
+            let key = self.control_plane.join(name);
+            if !key.exists() {
+                let words = ["key", "create", "--out", &text(&key)];
+                self.control_plane_verb(&words, self.account.unprivileged())
+                    .await?;
+            }
         }
         let config = text(&self.control_plane_file());
         let words = ["migrate", "--config", &config];
@@ -162,6 +166,7 @@ impl<'a> Settings<'a> {
             ("listen", format!("127.0.0.1:{}", self.port)),
             ("database_url", self.database_url.clone()),
             ("key_file", at("key")),
+            ("secrets_key_file", at(SECRETS_KEY)),
             ("machine_ca", at("ca.crt")),
             ("machine_cert", at("control-plane.crt")),
             ("machine_key", at("control-plane.key")),
