@@ -13,3 +13,13 @@ CREATE TABLE sealing_keys (
 
 CREATE INDEX secrets_key_idx ON secrets (key_id, id);
 CREATE INDEX logins_key_idx ON logins (key_id, id) WHERE key_id IS NOT NULL;
+
+-- A version names one state of an organisation's secrets for ever: from a sequence, as a
+-- counter that a rollback takes back would name two.
+CREATE SEQUENCE secrets_versions START 1;
+CREATE OR REPLACE FUNCTION organisations_secrets_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE organisations SET secrets_version = nextval('secrets_versions')
+     WHERE id = COALESCE(NEW.organisation, OLD.organisation);
+    RETURN NULL;
+END $$;
