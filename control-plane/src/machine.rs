@@ -1,6 +1,8 @@
 //! Typed client of a machine's agent: mutual TLS or nothing, one set of kept connections a machine.
 
 mod connection;
+pub mod file;
+pub mod look;
 mod tls;
 
 use std::collections::HashMap;
@@ -109,38 +111,27 @@ impl Machines {
         operation: &O,
         deadline: Duration,
     ) -> Result<O::Reply, MachineError> {
-        let interrupted = |reason: String| MachineError::Interrupted {
-            machine: machine.id.clone(),
-            reason,
-        };
-        let client = self.client(machine)?;
         let request =
             request(machine, place, operation).map_err(|reason| MachineError::Unreachable {
                 machine: machine.id.clone(),
                 reason,
             })?;
+        let client = self.client(machine)?;
         let connection = client.connection(machine).await?;
         let exchange = self.exchange(&client, machine, connection, request);
         let (status, body) = match tokio::time::timeout(deadline, exchange).await {
             Ok(answer) => answer?,
             Err(_) => {
-                return Err(interrupted(format!(
-                    "no answer within {} s",
-                    deadline.as_secs()
-                )));
+                return Err(interrupted(
+                    machine,
+                    format!("no answer within {} s", deadline.as_secs()),
+                ));
             }
         };
         if status == 200 {
-            return serde_json::from_slice(&body)
-                .map_err(|_| interrupted("its answer is not the expected object".to_owned()));
+            return read(machine, &body);
         }
-        Err(match serde_json::from_slice::<ErrorBody>(&body) {
-            Ok(ErrorBody { error }) => MachineError::Refused {
-                code: error.code,
-                message: error.message,
-            },
-            Err(_) => interrupted(format!("it answered status {status}")),
-        })
+        Err(refusal(machine, status, &body))
     }
 
     async fn exchange(
@@ -164,10 +155,7 @@ impl Machines {
                 machine: machine.id.clone(),
                 reason: "it closes connections before a request".to_owned(),
             }),
-            Err(ReadError::Broken(reason)) => Err(MachineError::Interrupted {
-                machine: machine.id.clone(),
-                reason,
-            }),
+            Err(ReadError::Broken(reason)) => Err(interrupted(machine, reason)),
         }
     }
 
@@ -220,6 +208,30 @@ impl Client {
     }
 }
 
+fn interrupted(machine: &Machine, reason: String) -> MachineError {
+    MachineError::Interrupted {
+        machine: machine.id.clone(),
+        reason,
+    }
+}
+
+/// The reply in the body of an answer with status 200.
+fn read<T: serde::de::DeserializeOwned>(machine: &Machine, body: &[u8]) -> Result<T, MachineError> {
+    serde_json::from_slice(body)
+        .map_err(|_| interrupted(machine, "its answer is not the expected object".to_owned()))
+}
+
+/// What an answer with another status says.
+fn refusal(machine: &Machine, status: u16, body: &[u8]) -> MachineError {
+    match serde_json::from_slice::<ErrorBody>(body) {
+        Ok(ErrorBody { error }) => MachineError::Refused {
+            code: error.code,
+            message: error.message,
+        },
+        Err(_) => interrupted(machine, format!("it answered status {status}")),
+    }
+}
+
 fn request<O: Operation>(
     machine: &Machine,
     place: Option<&Place<'_>>,
@@ -228,6 +240,16 @@ fn request<O: Operation>(
     let body = operation
         .body()
         .map_err(|_| "the request can't be written as JSON".to_owned())?;
+    compose(machine, place, O::METHOD, &operation.path(), body)
+}
+
+fn compose(
+    machine: &Machine,
+    place: Option<&Place<'_>>,
+    method: &str,
+    path: &str,
+    body: Option<Vec<u8>>,
+) -> Result<connection::Request, String> {
     let authority = machine.address.strip_prefix("https://").ok_or_else(|| {
         format!(
             "its address {} does not begin with https://",
@@ -235,8 +257,8 @@ fn request<O: Operation>(
         )
     })?;
     let mut request = hyper::Request::builder()
-        .method(O::METHOD)
-        .uri(operation.path())
+        .method(method)
+        .uri(path)
         .header(hyper::header::HOST, authority.trim_end_matches('/'));
     if let Some(place) = place {
         request = request

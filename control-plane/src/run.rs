@@ -17,3 +17,4 @@ mod sweep;
 mod tasks;
 pub mod turn;
 pub mod view;
+pub mod why;

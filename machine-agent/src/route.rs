@@ -1,7 +1,7 @@
 //! The list of paths a machine answers, read once and alike by front and runner.
 
 use hyper::Method;
-use machine_agent_api::Kind;
+use machine_agent_api::{Kind, decode};
 
 use crate::answer::Refused;
 use crate::names;
@@ -44,6 +44,8 @@ pub enum AgentRoute {
     PutScript(String),
     /// `DELETE …/scripts/{name}`
     DeleteScript(String),
+    /// `GET …/files?path=`; the path is decoded, and only the runner looks at it
+    File(String),
 }
 
 impl Route {
@@ -100,6 +102,7 @@ fn agent_route(
         },
         ("PUT", ["scripts", name]) => AgentRoute::PutScript(script(name)?),
         ("DELETE", ["scripts", name]) => AgentRoute::DeleteScript(script(name)?),
+        ("GET", ["files"]) => AgentRoute::File(file(query)?),
         _ => return Ok(None),
     };
     Ok(Some(route))
@@ -129,6 +132,13 @@ fn wait_s(query: Option<&str>) -> Result<u32, Refused> {
         .and_then(|number| number.parse().ok())
         .filter(|seconds| *seconds <= 60)
         .ok_or_else(|| Refused::invalid("the query is `wait_s=` and 0 to 60 seconds"))
+}
+
+fn file(query: Option<&str>) -> Result<String, Refused> {
+    query
+        .and_then(|query| query.strip_prefix("path="))
+        .and_then(decode)
+        .ok_or_else(|| Refused::invalid("the query is `path=` and a path, its bytes UTF-8"))
 }
 
 fn check(what: &str, text: &str, is: fn(&str) -> bool, grammar: &str) -> Result<(), Refused> {
@@ -202,6 +212,10 @@ mod tests {
             parse(Method::DELETE, "/v1/agents/ada/scripts/report"),
             ada(AgentRoute::DeleteScript("report".to_owned()))
         );
+        assert_eq!(
+            parse(Method::GET, "/v1/agents/ada/files?path=a%20b/c.txt"),
+            ada(AgentRoute::File("a b/c.txt".to_owned()))
+        );
     }
 
     #[test]
@@ -232,6 +246,9 @@ mod tests {
             format!("/v1/agents/ada/calls/{ID}?wait_s=61"),
             format!("/v1/agents/ada/calls/{ID}?later=1"),
             "/v1/agents/ada/calls/short".to_owned(),
+            "/v1/agents/ada/files".to_owned(),
+            "/v1/agents/ada/files?path=%ff".to_owned(),
+            "/v1/agents/ada/files?name=a".to_owned(),
         ] {
             assert_eq!(parse(Method::GET, &path), Err(422), "{path}");
         }

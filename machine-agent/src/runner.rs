@@ -18,6 +18,7 @@ use crate::sys;
 mod call;
 mod calls;
 mod chrome;
+mod files;
 mod helper;
 mod room;
 mod scripts;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
@@ -26,6 +26,8 @@ pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
     used_at: Instant,
+    /// End of the machine's certificate, in seconds of the Unix clock.
+    certificate_ends_s: Option<i64>,
 }
 
 /// Why there is no answer.
@@ -79,6 +81,10 @@ impl Connection {
             .connect(name, stream)
             .await
             .map_err(|error| format!("its identity was not accepted: {error}"))?;
+        let certificates = stream.get_ref().1.peer_certificates();
+        let certificate_ends_s = certificates
+            .and_then(<[_]>::first)
+            .and_then(|certificate| super::tls::ends_s(certificate));
         let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| error.to_string())?;
@@ -91,7 +97,12 @@ impl Connection {
             sender,
             driver,
             used_at: Instant::now(),
+            certificate_ends_s,
         })
+    }
+
+    pub(super) const fn certificate_ends_s(&self) -> Option<i64> {
+        self.certificate_ends_s
     }
 
     pub(super) fn is_usable(&self) -> bool {
@@ -103,26 +114,38 @@ impl Connection {
         request: Request,
         max_bytes: usize,
     ) -> Result<(u16, Vec<u8>), ReadError> {
+        let response = self.begin(request).await?;
+        let status = response.status().as_u16();
+        let body = whole(response.into_body(), max_bytes).await?;
+        self.used_at = Instant::now();
+        Ok((status, body))
+    }
+
+    /// Sends a request and answers its head; the body is the caller's to read.
+    pub(super) async fn begin(
+        &mut self,
+        request: Request,
+    ) -> Result<hyper::Response<Incoming>, ReadError> {
         if self.sender.ready().await.is_err() {
             return Err(ReadError::NotSent(Box::new(request)));
         }
-        let response = match self.sender.try_send_request(request).await {
-            Ok(response) => response,
-            Err(mut error) => {
-                return Err(match error.take_message() {
-                    Some(request) => ReadError::NotSent(Box::new(request)),
-                    None => ReadError::Broken(error.error().to_string()),
-                });
-            }
-        };
-        let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), max_bytes)
-            .collect()
+        self.sender
+            .try_send_request(request)
             .await
-            .map_err(|error| ReadError::Broken(format!("its answer broke off: {error}")))?;
-        self.used_at = Instant::now();
-        Ok((status, body.to_bytes().to_vec()))
+            .map_err(|mut error| match error.take_message() {
+                Some(request) => ReadError::NotSent(Box::new(request)),
+                None => ReadError::Broken(error.error().to_string()),
+            })
     }
+}
+
+/// Reads a body whole.
+pub(super) async fn whole(body: Incoming, max_bytes: usize) -> Result<Vec<u8>, ReadError> {
+    let body = Limited::new(body, max_bytes)
+        .collect()
+        .await
+        .map_err(|error| ReadError::Broken(format!("its answer broke off: {error}")))?;
+    Ok(body.to_bytes().to_vec())
 }
 
 fn describe(error: &std::io::Error) -> String {

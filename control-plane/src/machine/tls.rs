@@ -60,6 +60,11 @@ impl Identity {
         Ok(identity)
     }
 
+    /// End of the own certificate, in seconds of the Unix clock.
+    pub(super) fn ends_s(&self) -> Option<i64> {
+        self.chain.first().and_then(ends_s)
+    }
+
     /// Configuration for one machine: its certificate must chain to the
     /// authority, be in time, and carry this machine's URI SAN.
     pub(super) fn client_config(&self, machine: &str) -> Result<rustls::ClientConfig, TlsError> {
@@ -79,6 +84,12 @@ impl Identity {
         config.enable_sni = false;
         Ok(config)
     }
+}
+
+/// End of a certificate in seconds of the Unix clock; none for what is no certificate.
+pub(super) fn ends_s(certificate: &CertificateDer<'_>) -> Option<i64> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    Some(parsed.validity().not_after.timestamp())
 }
 
 /// The certificates of a PEM file; at least one.

@@ -1,13 +1,18 @@
 //! What a run offers: a pure filter over the list of tools, bindings, flags and scripts.
 
+pub mod verdict;
+
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use self::verdict::{Verdict, judge, judge_script};
 use super::schema;
 use crate::store::agents::{Agent, AgentConfig};
-use crate::store::bindings::{self, Binding};
+use crate::store::bindings::Binding;
 use crate::store::scripts::SnapshotScript;
-use crate::tools::{Family, Flag, NativeTool, Offered, TOOLS};
+use crate::tools::TOOLS;
 
 /// What started a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,61 +82,55 @@ pub fn offer(
 ) -> Vec<OfferedTool> {
     let mut offered: Vec<OfferedTool> = TOOLS
         .iter()
-        .filter(|tool| offers(tool, &agent.config, bindings, kind))
-        .map(|tool| OfferedTool {
+        .zip(REWRITTEN.iter())
+        .filter(|(tool, _)| judge(tool, &agent.config, bindings, kind).offers())
+        .map(|(tool, schema)| OfferedTool {
             name: tool.name.to_owned(),
             description: tool.description.to_owned(),
-            input_schema: schema::rewrite(tool.schema),
+            input_schema: schema.clone(),
             source: Source::Native,
         })
         .collect();
-    if offered.iter().any(|tool| tool.name == SCRIPT_RUN) {
-        offered.extend(scripts.iter().filter_map(script_tool));
-    }
+    let script_run = judge_script_run(&agent.config, bindings, kind);
+    offered.extend(
+        scripts
+            .iter()
+            .filter(|held| judge_script(held, &script_run).offers())
+            .filter_map(script_tool),
+    );
     offered.sort_by(|a, b| (a.source, &a.name).cmp(&(b.source, &b.name)));
     offered
 }
 
+/// The rewritten schemas of [`TOOLS`], which never change.
+static REWRITTEN: LazyLock<Vec<Box<RawValue>>> = LazyLock::new(|| {
+    let schemas = TOOLS.iter().map(|tool| schema::rewrite(tool.schema));
+    schemas.collect()
+});
+
 /// A script's tool is offered only while this one is.
 const SCRIPT_RUN: &str = "script_run";
 
+/// The verdict over the tool that every script's own tool goes with.
+#[must_use]
+pub fn judge_script_run<'a>(
+    config: &AgentConfig,
+    bindings: &'a [Binding],
+    kind: RunKind,
+) -> Verdict<'a> {
+    crate::tools::find(SCRIPT_RUN).map_or(Verdict::Kind(kind), |tool| {
+        judge(tool, config, bindings, kind)
+    })
+}
+
 fn script_tool(held: &SnapshotScript) -> Option<OfferedTool> {
     let parameters = held.script.parameters.as_ref()?;
-    // A native tool that a later version brought keeps its name.
-    if !held.as_tool || crate::tools::find(&held.script.name).is_some() {
-        return None;
-    }
     Some(OfferedTool {
         name: held.script.name.clone(),
         description: held.script.description.clone(),
         input_schema: schema::rewrite(parameters.get()),
         source: Source::Script,
     })
-}
-
-fn offers(tool: &NativeTool, config: &AgentConfig, bindings: &[Binding], kind: RunKind) -> bool {
-    let bound = |family: Family| bindings::enabled(bindings, tool.name, family.as_str());
-    let in_kind = |family: Family| match family {
-        Family::Schedule => kind != RunKind::Schedule,
-        _ => true,
-    };
-    match tool.offered {
-        Offered::Always => true,
-        Offered::Flag(flag) => flagged(config, flag),
-        Offered::Binding(family) => in_kind(family) && bound(family),
-        Offered::FlagAndBinding(flag, family) => {
-            flagged(config, flag) && in_kind(family) && bound(family)
-        }
-    }
-}
-
-const fn flagged(config: &AgentConfig, flag: Flag) -> bool {
-    match flag {
-        Flag::Browser => config.browser,
-        Flag::Coding => config.coding,
-        Flag::Scripting => config.scripting,
-        Flag::Memory => config.memory,
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Audit: who changed what, when, with what was there before and after.
 
+pub mod reading;
+
 use serde_json::value::RawValue;
 use sqlx::PgConnection;
 use sqlx::types::Json;

@@ -34,6 +34,16 @@ impl Level {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == word)
     }
+
+    /// Who an agent's rows of this level belong to.
+    #[must_use]
+    pub fn owner(self, agent: &Agent) -> &str {
+        match self {
+            Self::Agent => &agent.id,
+            Self::Guild => &agent.guild,
+            Self::Organisation => &agent.organisation,
+        }
+    }
 }
 
 /// One row.
@@ -76,22 +86,27 @@ pub async fn for_agent(db: &mut PgConnection, agent: &Agent) -> sqlx::Result<Vec
         .collect())
 }
 
-/// Whether a tool of a family is on: the nearest level with a row decides, on
-/// one level the tool's own row beats its family's, no row means enabled.
+/// The row that decides about a tool of a family: that of the nearest level with
+/// one, and on one level the tool's own before its family's.
 #[must_use]
-pub fn enabled(bindings: &[Binding], tool: &str, family: &str) -> bool {
+pub fn deciding<'a>(bindings: &'a [Binding], tool: &str, family: &str) -> Option<&'a Binding> {
     Level::ALL
         .into_iter()
-        .find_map(|level| {
-            let row = |word: &str| {
-                bindings
-                    .iter()
-                    .find(|binding| binding.level == level && binding.tool == word)
-                    .map(|binding| binding.enabled)
-            };
-            row(tool).or_else(|| row(family))
-        })
-        .unwrap_or(true)
+        .find_map(|level| at(bindings, level, tool).or_else(|| at(bindings, level, family)))
+}
+
+/// The row of a tool or family at one level.
+#[must_use]
+pub fn at<'a>(bindings: &'a [Binding], level: Level, word: &str) -> Option<&'a Binding> {
+    bindings
+        .iter()
+        .find(|binding| binding.level == level && binding.tool == word)
+}
+
+/// Whether a tool of a family is on: the deciding row's word, no row means enabled.
+#[must_use]
+pub fn enabled(bindings: &[Binding], tool: &str, family: &str) -> bool {
+    deciding(bindings, tool, family).is_none_or(|binding| binding.enabled)
 }
 
 /// Every row of an organisation as level, owner, tool and what it says.
@@ -109,6 +124,17 @@ pub async fn of_organisation(
     .bind(organisation)
     .fetch_all(db)
     .await
+}
+
+/// Ids of an organisation's connectors, which are bound like tools.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn connectors(db: &mut PgConnection, organisation: &str) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar("SELECT id FROM connectors WHERE organisation = $1 ORDER BY id")
+        .bind(organisation)
+        .fetch_all(db)
+        .await
 }
 
 /// Writes a row, in place of the one there is.

@@ -29,6 +29,26 @@ pub async fn read(db: &mut PgConnection, agent: &Agent) -> sqlx::Result<String> 
     Ok(body.unwrap_or_default())
 }
 
+/// The agent's Memory and when it was last written, in milliseconds of the Unix
+/// clock: before the first write, when it was made.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn read_dated(
+    db: &mut PgConnection,
+    agent: &Agent,
+) -> sqlx::Result<Option<(String, i64)>> {
+    sqlx::query_as(
+        "SELECT body, floor(extract(epoch FROM updated_at) * 1000)::bigint FROM artifacts
+         WHERE organisation = $1 AND kind = 'memory' AND level = 'agent' AND owner = $2 AND key = $3",
+    )
+    .bind(&agent.organisation)
+    .bind(&agent.id)
+    .bind(KEY)
+    .fetch_optional(db)
+    .await
+}
+
 /// What a write left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
@@ -54,6 +74,27 @@ pub async fn write(db: &mut PgConnection, agent: &Agent, body: &str) -> sqlx::Re
     .bind(KEY)
     .fetch_one(&mut *db)
     .await?;
+    keep(&mut *db, id).await?;
+    let revisions = sqlx::query_scalar(
+        "UPDATE artifacts SET body = $2, words = $3, updated_at = clock_timestamp() WHERE id = $1
+         RETURNING (SELECT count(*) FROM memory_revisions WHERE artifact = $1)",
+    )
+    .bind(id)
+    .bind(body)
+    .bind(words::of_note(KEY, body))
+    .fetch_one(db)
+    .await?;
+    Ok(Written {
+        characters: body.chars().count(),
+        revisions,
+    })
+}
+
+/// Keeps what a Memory is now, before it changes; the newest [`KEPT_REVISIONS`] stay.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn keep(db: &mut PgConnection, id: i64) -> sqlx::Result<()> {
     sqlx::query(
         "INSERT INTO memory_revisions (artifact, body)
          SELECT id, body FROM artifacts WHERE id = $1 AND updated_at > created_at",
@@ -69,17 +110,5 @@ pub async fn write(db: &mut PgConnection, agent: &Agent, body: &str) -> sqlx::Re
     .bind(KEPT_REVISIONS)
     .execute(&mut *db)
     .await?;
-    let revisions = sqlx::query_scalar(
-        "UPDATE artifacts SET body = $2, words = $3, updated_at = clock_timestamp() WHERE id = $1
-         RETURNING (SELECT count(*) FROM memory_revisions WHERE artifact = $1)",
-    )
-    .bind(id)
-    .bind(body)
-    .bind(words::of_note(KEY, body))
-    .fetch_one(db)
-    .await?;
-    Ok(Written {
-        characters: body.chars().count(),
-        revisions,
-    })
+    Ok(())
 }

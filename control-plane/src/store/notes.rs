@@ -1,5 +1,7 @@
 //! Notes: found, searched and changed by an agent within its access.
 
+pub mod history;
+
 use sqlx::PgConnection;
 
 use super::access::{Access, access_sql};

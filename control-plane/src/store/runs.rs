@@ -1,5 +1,7 @@
 //! Runs and the snapshot of each turn.
 
+pub mod reading;
+
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;

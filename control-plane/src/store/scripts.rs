@@ -1,5 +1,7 @@
 //! Scripts: what an agent stored, and the snapshot that a run works with.
 
+pub mod reading;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sqlx::PgConnection;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::note_path::{MEMORY, TASK, absent, parse};
 use super::{Answer, Cx, Family, Filter, Offered, Place, Tool, ToolError};
 use crate::store::access::Access;
-use crate::store::notes::{self, Level};
+use crate::store::notes::{self, Level, history};
 
 pub(super) struct NoteDelete;
 
@@ -59,6 +59,7 @@ impl Tool for NoteDelete {
                 place.key
             )));
         }
+        history::keep(cx.db, note.id, &format!("agent:{}", agent.id)).await?;
         notes::delete(cx.db, note.id).await?;
         Ok(Answer::Text(serde_json::to_string(&Deleted {
             path: place.to_string(),

@@ -8,7 +8,7 @@ use super::validation::storable;
 use super::{Answer, Cx, Family, Filter, Offered, Place, Tool, ToolError};
 use crate::store::access::Access;
 use crate::store::agents::Agent;
-use crate::store::notes::{self, Level, Note};
+use crate::store::notes::{self, Level, Note, history};
 use crate::store::{bindings, memory};
 
 /// Most characters of a note.
@@ -161,7 +161,7 @@ async fn write_note(
     may_create: bool,
 ) -> Result<bool, ToolError> {
     if let Some(note) = notes::find_for_write(db, agent, place).await? {
-        return rewrite(db, place, &note, content).await;
+        return rewrite(db, agent, place, &note, content).await;
     }
     if !may_create {
         return Err(absent(place));
@@ -176,13 +176,14 @@ async fn write_note(
     }
     // Taken: by a writer of this moment, or out of the agent's reach.
     match notes::find_for_write(db, agent, place).await? {
-        Some(note) => rewrite(db, place, &note, content).await,
+        Some(note) => rewrite(db, agent, place, &note, content).await,
         None => Err(absent(place)),
     }
 }
 
 async fn rewrite(
     db: &mut PgConnection,
+    agent: &Agent,
     place: &notes::Place,
     note: &Note,
     content: &str,
@@ -192,6 +193,7 @@ async fn rewrite(
             "you may read {place} and not write it"
         )));
     }
+    history::keep(db, note.id, &format!("agent:{}", agent.id)).await?;
     notes::replace(db, note.id, &place.key, content).await?;
     Ok(note.deleted_ms.is_some())
 }

@@ -4,12 +4,16 @@
 //! minor version older than the other, so fields are only ever added, with a
 //! default, and unknown fields are ignored.
 
+mod files;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+pub use files::{MOST_FILE, MOST_PATH, ReadFile, check_path, decode, encode};
 
 /// Header that carries the agent's slot (0 to 99) on every agent operation, so
 /// that the front can check it without parsing a body.

@@ -13,7 +13,7 @@ use hyper::client::conn::http1::handshake;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use machine_agent_api::{CallState, SLOT_HEADER};
+use machine_agent_api::{CallState, MOST_FILE, SLOT_HEADER};
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -56,7 +56,7 @@ pub async fn pass(
     let too_large = Arc::new(AtomicBool::new(false));
     let request = forward(request, place, &too_large).map_err(|_| broken())?;
     match timeout(LONGEST, sender.send_request(request)).await {
-        Ok(Ok(response)) => Ok(give_back(response, driver)),
+        Ok(Ok(response)) => Ok(give_back(response, most_answer(route), driver)),
         Ok(Err(_)) if too_large.load(Ordering::Relaxed) => Err(Refused::too_large()),
         Ok(Err(error)) => after_break(ready, route, &error).await,
         Err(_) => Err(Refused::unavailable(format!(
@@ -110,12 +110,19 @@ fn forward(
         .body(body.boxed_unsync())
 }
 
+fn most_answer(route: &AgentRoute) -> usize {
+    match route {
+        AgentRoute::File(_) => usize::try_from(MOST_FILE).unwrap_or(MOST_ANSWER),
+        _ => MOST_ANSWER,
+    }
+}
+
 /// A runner's bytes are hostile: only its status and its capped body are passed on.
-fn give_back(response: Response<Incoming>, driver: Driver) -> Response<Body> {
+fn give_back(response: Response<Incoming>, most: usize, driver: Driver) -> Response<Body> {
     let status = response.status();
     let body = Capped {
         inner: response.into_body(),
-        left: MOST_ANSWER,
+        left: most,
         over: None,
         _driver: Some(driver),
     };

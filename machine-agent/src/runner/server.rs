@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use super::World;
 use super::call::{self, Order};
 use super::calls::Found;
+use super::files;
 use super::scripts::{self, ScriptError};
 use crate::answer::{Body, Refused, json, read_body};
 use crate::route::{AgentRoute, Route};
@@ -153,6 +154,7 @@ async fn serve_route(
             scripts::delete(world.home.clone(), name).await?;
             Ok(json(StatusCode::OK, &Empty {}))
         }
+        AgentRoute::File(path) => files::answer(world.home.clone(), path).await,
     }
 }
 
