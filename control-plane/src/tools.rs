@@ -370,9 +370,13 @@ macro_rules! tools {
 
 tools! {
     browser_click::BrowserClick,
+    browser_eval::BrowserEval,
+    browser_fill::BrowserFill,
     browser_navigate::BrowserNavigate,
     browser_screenshot::BrowserScreenshot,
+    browser_scroll::BrowserScroll,
     browser_snapshot::BrowserSnapshot,
+    browser_type::BrowserType,
     note_delete::NoteDelete,
     note_find::NoteFind,
     note_get::NoteGet,
