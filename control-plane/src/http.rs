@@ -41,6 +41,7 @@ fn router(engine: Arc<Engine>) -> Router {
         )
         .route("/v1/runs/{run}/messages", get(handlers::messages::list))
         .route("/v1/runs/{run}/end", post(handlers::runs::end))
+        .route("/v1/events", get(handlers::events::list))
         .route("/v1/operator/apply", post(handlers::operator::apply))
         .route("/healthz/live", get(handlers::health::live))
         .route("/healthz/ready", get(handlers::health::ready))

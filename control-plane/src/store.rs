@@ -5,6 +5,7 @@ pub mod agents;
 pub mod audit;
 pub mod bindings;
 pub mod calls;
+pub mod events;
 pub mod guilds;
 pub mod issues;
 pub mod logins;

@@ -13,6 +13,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::store::agents::Agent;
+use crate::store::events::Event;
 
 mod browser;
 mod machine_reply;
@@ -80,6 +81,8 @@ pub enum Answer {
     /// A result, and a request to the agent's machine once it is durable; what
     /// becomes of the request doesn't change the result.
     TextThen(String, AfterCommit),
+    /// A result, and what the chat backend is told once both are durable.
+    TextAndEvent(String, Box<Event>),
     /// Ask the agent's machine: its reply is the result.
     OnMachine(MachineCall),
 }
