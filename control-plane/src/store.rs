@@ -14,6 +14,7 @@ pub mod memory;
 pub mod messages;
 pub mod notes;
 pub mod organisations;
+pub mod page;
 pub mod pool;
 pub mod records;
 pub mod runs;
