@@ -12,8 +12,6 @@ mod configuration;
 mod deaths;
 mod development_stack;
 mod document;
-mod events;
-mod events_order;
 mod helper_world;
 mod hostile_agents;
 mod hostile_input;

@@ -23,8 +23,7 @@ use clap::Args;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::api::Client;
-use crate::apply;
-use crate::document;
+use crate::document::Document;
 use crate::error::{Exit, Failure};
 
 use self::account::Account;
@@ -244,9 +243,10 @@ impl Stack {
         let port = self.port + MACHINE_PORT_OFFSET;
         let text = DEMO.replace(DEMO_ADDRESS, &format!("https://127.0.0.1:{port}"));
         self.state.write_private("demo.toml", &text)?;
-        let body = document::to_json(&text)?;
+        let document = Document::of_text("demo.toml", &text)?;
         let client = Client::new(url, Some(operator.to_owned()))?;
-        apply::send(&client, &body, false)
+        document
+            .send(&client, false)
             .await
             .map(|_| ())
             .map_err(|failure| {

@@ -1,98 +1,234 @@
-//! The operator's document: TOML for people, JSON for the API, and the line a problem stands on.
+//! The operator's document: files read and joined, sent as JSON, problems told with their lines.
 
-use serde_json::Value;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+mod environment;
+mod json_lines;
+mod source;
+mod toml_lines;
+mod written;
 
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use self::source::Source;
+pub(crate) use self::written::to_toml;
+use crate::api::Client;
 use crate::error::Failure;
 
-/// A document as JSON.
+/// A large document takes a while.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// One document, of one file or several.
+#[derive(Debug)]
+pub(crate) struct Document {
+    sources: Vec<Source>,
+    body: Value,
+    /// For each kind, the file of each object and its index in that file.
+    origins: Map<String, Value>,
+}
+
+impl Document {
+    /// Reads files (`-` is stdin), joins their lists, and takes secret values
+    /// from the environment where the files say so.
+    ///
+    /// # Errors
+    /// When one can't be read, they name different organisations, or variables
+    /// are missing: all at once, with their lines.
+    pub(crate) fn read(files: &[PathBuf]) -> Result<Self, Failure> {
+        let sources = files
+            .iter()
+            .map(|file| Source::read(file))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut document = Self::join(sources)?;
+        let missing = environment::fill(&mut document.body);
+        if missing.is_empty() {
+            return Ok(document);
+        }
+        let failure = Failure::usage(match missing.len() {
+            1 => "a value is not in the environment".to_owned(),
+            count => format!("{count} values are not in the environment"),
+        });
+        let problems: Vec<_> = missing
+            .iter()
+            .map(|(path, message)| document.placed(path, message))
+            .collect();
+        Err(failure.with_problems(&missing).with_details(problems))
+    }
+
+    /// A document in a string, for what this program brings itself.
+    ///
+    /// # Errors
+    /// As [`Document::read`].
+    pub(crate) fn of_text(name: &str, text: &str) -> Result<Self, Failure> {
+        Self::join(vec![Source::new(name, text.to_owned())?])
+    }
+
+    fn join(sources: Vec<Source>) -> Result<Self, Failure> {
+        let mut body = Map::new();
+        let mut origins: Map<String, Value> = Map::new();
+        for (number, source) in sources.iter().enumerate() {
+            for (key, value) in source.body() {
+                let joined = match (body.get_mut(key), value) {
+                    (Some(Value::Array(list)), Value::Array(more)) => {
+                        list.extend(more.iter().cloned());
+                        true
+                    }
+                    (Some(there), value) => *there == *value,
+                    (None, value) => {
+                        body.insert(key.clone(), value.clone());
+                        true
+                    }
+                };
+                if !joined {
+                    return Err(Failure::usage(format!(
+                        "{}: `{key}` is another than in the files before",
+                        source.place(key)
+                    )));
+                }
+                let count = value.as_array().map_or(0, Vec::len);
+                let origins = origins
+                    .entry(key.clone())
+                    .or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(origins) = origins {
+                    origins.extend((0..count).map(|index| serde_json::json!([number, index])));
+                }
+            }
+        }
+        Ok(Self {
+            sources,
+            body: Value::Object(body),
+            origins,
+        })
+    }
+
+    /// The whole as the API takes it.
+    pub(crate) fn body(&self) -> &Value {
+        &self.body
+    }
+
+    /// Applies it, or says what that would change.
+    ///
+    /// # Errors
+    /// As the API answers; a refused document's problems with file and line.
+    pub(crate) async fn send(&self, client: &Client, dry_run: bool) -> Result<Value, Failure> {
+        send(client, &self.body, dry_run)
+            .await
+            .map_err(|failure| self.with_lines(failure))
+    }
+
+    /// The failure with each problem's file and line, for people.
+    fn with_lines(&self, failure: Failure) -> Failure {
+        let details = failure
+            .problems()
+            .into_iter()
+            .map(|problem| self.placed(&problem.path, &problem.message))
+            .collect();
+        failure.with_details(details)
+    }
+
+    /// `file:line: path: message`; the path is the file's own.
+    fn placed(&self, path: &str, message: &str) -> String {
+        let (source, path) = self.origin(path);
+        match source {
+            Some(source) if path.is_empty() => format!("{}: {message}", source.place("")),
+            Some(source) => format!("{}: {path}: {message}", source.place(&path)),
+            None => format!("{path}: {message}"),
+        }
+    }
+
+    /// The file that a path of the joined document comes from, and the path there.
+    fn origin(&self, path: &str) -> (Option<&Source>, String) {
+        let moved = || {
+            let (kind, rest) = path.split_once('[')?;
+            let (index, rest) = rest.split_once(']')?;
+            let index: usize = index.parse().ok()?;
+            let origin = self.origins.get(kind)?.get(index)?;
+            let number = usize::try_from(origin.get(0)?.as_u64()?).ok()?;
+            let own = origin.get(1)?.as_u64()?;
+            Some((self.sources.get(number)?, format!("{kind}[{own}]{rest}")))
+        };
+        match moved() {
+            Some((source, path)) => (Some(source), path),
+            None => {
+                let key = path.split(['.', '[']).next().unwrap_or_default();
+                let source = self
+                    .sources
+                    .iter()
+                    .find(|source| source.body().contains_key(key))
+                    .or(self.sources.first());
+                (source, path.to_owned())
+            }
+        }
+    }
+}
+
+/// `POST /v1/operator/apply`.
 ///
 /// # Errors
-/// When it is no TOML, or holds what JSON can't.
-pub(crate) fn to_json(text: &str) -> Result<Value, Failure> {
-    let table: toml::Table =
-        toml::from_str(text).map_err(|error| Failure::local(format!("not TOML: {error}")))?;
-    serde_json::to_value(table)
-        .map_err(|error| Failure::local(format!("the document can't be sent as JSON: {error}")))
-}
-
-/// The line, counted from 1, of the nearest thing in the document to a path
-/// such as `agents[1].slot`.
-pub(crate) fn line_of(text: &str, path: &str) -> Option<usize> {
-    let root = DeTable::parse(text).ok()?;
-    let mut at = None;
-    let mut here = Here::Table(root.get_ref());
-    for step in steps(path) {
-        let found = match (here, step) {
-            (Here::Table(table), Step::Key(key)) => {
-                let Some((name, value)) = table.get_key_value(key) else {
-                    break;
-                };
-                at = Some(name.span().start);
-                value
-            }
-            (Here::Value(DeValue::Table(table)), Step::Key(key)) => {
-                let Some((name, value)) = table.get_key_value(key) else {
-                    break;
-                };
-                at = Some(name.span().start);
-                value
-            }
-            (Here::Value(DeValue::Array(items)), Step::Index(index)) => {
-                let Some(value): Option<&Spanned<DeValue<'_>>> = items.get(index) else {
-                    break;
-                };
-                at = Some(value.span().start);
-                value
-            }
-            _ => break,
-        };
-        here = Here::Value(found.get_ref());
-    }
-    at.map(|at| text[..at].matches('\n').count() + 1)
-}
-
-#[derive(Clone, Copy)]
-enum Here<'a> {
-    Table(&'a DeTable<'a>),
-    Value(&'a DeValue<'a>),
-}
-
-enum Step<'a> {
-    Key(&'a str),
-    Index(usize),
-}
-
-fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
-    path.split(['.', '['])
-        .map(|part| part.trim_end_matches(']'))
-        .filter(|part| !part.is_empty())
-        .map(|part| part.parse().map_or(Step::Key(part), Step::Index))
+/// As the API answers.
+pub(crate) async fn send(client: &Client, body: &Value, dry_run: bool) -> Result<Value, Failure> {
+    let path = format!("/v1/operator/apply?dry_run={dry_run}");
+    client.post(&path, body, PATIENCE).await
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    const TEXT: &str = "organisation = \"acme\"\n\n[[agents]]\nid = \"ada\"\n\n[[agents]]\nid = \"bob\"\nslot = 200\nconfig = { browser = 1 }\n";
+    const FIRST: &str = "organisation = \"acme\"\n\n[[agents]]\nid = \"ada\"\n";
+    const SECOND: &str = "[[agents]]\nid = \"bob\"\nslot = 200\n";
+
+    fn document() -> Document {
+        Document::join(vec![
+            Source::new("one.toml", FIRST.to_owned()).unwrap(),
+            Source::new("two.toml", SECOND.to_owned()).unwrap(),
+        ])
+        .unwrap()
+    }
 
     #[test]
-    fn a_document_is_sent_as_json() {
+    fn files_are_joined() {
         assert_eq!(
-            to_json(TEXT).unwrap().to_string(),
-            r#"{"agents":[{"id":"ada"},{"config":{"browser":1},"id":"bob","slot":200}],"organisation":"acme"}"#
+            document().body(),
+            &json!({"organisation": "acme", "agents": [{"id": "ada"}, {"id": "bob", "slot": 200}]})
         );
     }
 
     #[test]
-    fn a_problem_stands_on_a_line() {
-        assert_eq!(line_of(TEXT, "organisation"), Some(1));
-        assert_eq!(line_of(TEXT, "agents[0].id"), Some(4));
-        assert_eq!(line_of(TEXT, "agents[1].slot"), Some(8));
-        assert_eq!(line_of(TEXT, "agents[1].config.browser"), Some(9));
-        // What is missing stands where it is missed.
-        assert_eq!(line_of(TEXT, "agents[1].guild"), Some(6));
-        assert_eq!(line_of(TEXT, "guilds"), None);
+    fn a_problem_is_told_with_its_own_file_path_and_line() {
+        let body = json!({"error": {
+            "code": "document_rejected",
+            "message": "3 problems",
+            "problems": [
+                {"path": "agents[1].slot", "message": "200 is over 99"},
+                {"path": "organisation", "message": "is another's"},
+                {"path": "", "message": "holds nothing"},
+            ],
+        }});
+        let failure = document().with_lines(Failure::answered(422, &body));
+        assert_eq!(
+            failure.details(),
+            [
+                "two.toml:3: agents[0].slot: 200 is over 99",
+                "one.toml:1: organisation: is another's",
+                "one.toml: holds nothing",
+            ]
+        );
+    }
+
+    #[test]
+    fn two_organisations_are_refused() {
+        let failure = Document::join(vec![
+            Source::new("one.toml", FIRST.to_owned()).unwrap(),
+            Source::new("two.json", "{\n \"organisation\": \"other\"}".to_owned()).unwrap(),
+        ])
+        .unwrap_err();
+        assert_eq!(
+            failure.message(),
+            "two.json:2: `organisation` is another than in the files before"
+        );
     }
 }

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::Format;
+use crate::output;
+use crate::text;
 
 /// Exit codes, fixed for scripts that read them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) struct Failure {
     error: Map<String, Value>,
     /// Lines for people, beside the message.
     details: Vec<String>,
+    /// Nobody is left to be told.
+    silent: bool,
 }
 
 /// One problem of a refused document.
@@ -51,6 +55,7 @@ impl Failure {
             exit,
             error,
             details: Vec::new(),
+            silent: false,
         }
     }
 
@@ -69,6 +74,28 @@ impl Failure {
         Self::new(Exit::Unreachable, "unavailable", message.into())
     }
 
+    /// There is no such thing.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Exit::NotFound, "not_found", message.into())
+    }
+
+    /// Something in use stands in the way, as the API would say it.
+    pub(crate) fn conflict(message: impl Into<String>, uses: Option<&Value>) -> Self {
+        let mut failure = Self::new(Exit::Failed, "conflict", message.into());
+        if let Some(uses) = uses {
+            failure.error.insert("uses".to_owned(), uses.clone());
+        }
+        failure
+    }
+
+    /// Whoever read the payload has gone, as `head` does when it has enough.
+    pub(crate) fn reader_gone() -> Self {
+        Self {
+            silent: true,
+            ..Self::new(Exit::Done, "failed", "nobody reads".to_owned())
+        }
+    }
+
     /// The control plane answered with an error.
     pub(crate) fn answered(status: u16, body: &Value) -> Self {
         let exit = match status {
@@ -76,17 +103,17 @@ impl Failure {
             404 => Exit::NotFound,
             _ => Exit::Failed,
         };
+        let failure = Self::new(
+            exit,
+            "failed",
+            format!("the control plane answered status {status} without an error object"),
+        );
         match body.get("error").and_then(Value::as_object) {
             Some(error) => Self {
-                exit,
                 error: error.clone(),
-                details: Vec::new(),
+                ..failure
             },
-            None => Self::new(
-                exit,
-                "failed",
-                format!("the control plane answered status {status} without an error object"),
-            ),
+            None => failure,
         }
     }
 
@@ -98,10 +125,39 @@ impl Failure {
 
     /// The problems of a refused document, when there are any.
     pub(crate) fn problems(&self) -> Vec<Problem> {
-        self.error
-            .get("problems")
+        self.member("problems")
             .and_then(|problems| serde_json::from_value(problems.clone()).ok())
             .unwrap_or_default()
+    }
+
+    /// The same with other problems.
+    pub(crate) fn with_problems(mut self, problems: &[(String, String)]) -> Self {
+        let problems = problems
+            .iter()
+            .map(|(path, message)| json!({"path": path, "message": message}))
+            .collect();
+        self.error
+            .insert("problems".to_owned(), Value::Array(problems));
+        self
+    }
+
+    /// The same with each problem as a line, by its field: for a document that
+    /// was made of the command line, whose paths say nothing to people.
+    pub(crate) fn told_by_field(self) -> Self {
+        let details = self
+            .problems()
+            .into_iter()
+            .map(|problem| match problem.path.rsplit_once('.') {
+                Some((_, field)) => format!("{field}: {}", problem.message),
+                None => problem.message,
+            })
+            .collect();
+        self.with_details(details)
+    }
+
+    /// A member of the error object.
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+        self.error.get(name)
     }
 
     /// One sentence.
@@ -110,14 +166,28 @@ impl Failure {
         message.unwrap_or("no reason was given")
     }
 
+    /// The lines for people.
+    #[cfg(test)]
+    pub(crate) fn details(&self) -> &[String] {
+        &self.details
+    }
+
+    /// The error object, for an answer that holds several.
+    pub(crate) fn to_json(&self) -> Value {
+        Value::Object(self.error.clone())
+    }
+
     /// Tells it on stderr.
     pub(crate) fn print(&self, format: Format) {
+        if self.silent {
+            return;
+        }
         match format {
-            Format::Json => eprintln!("{}", json!({"error": self.error})),
+            Format::Json => output::note(&output::compact(&json!({"error": self.error}))),
             Format::Table => {
-                eprintln!("guilds: {}", self.message());
+                output::note(&format!("guilds: {}", text::lines(self.message())));
                 for detail in &self.details {
-                    eprintln!("  {detail}");
+                    output::note(&format!("  {}", text::lines(detail)));
                 }
             }
         }

@@ -1,19 +1,26 @@
-//! The document as it was read: its entries by kind, before anything stored is looked at.
+//! The document as it was read: its objects by kind, before anything stored is looked at.
 
-use super::kind::AnyEntries;
 use super::node::{self, Node};
 use super::reader::{Place, Problems, Table};
-use super::{Format, KINDS, Problem, Session};
+use super::{Format, Problem, agents, bindings, guilds, machines};
 
 /// A document that could be read, with what is wrong in itself.
 pub(super) struct Document {
-    /// By kind, in the order of the list.
-    pub(super) entries: Vec<Box<dyn AnyEntries>>,
+    pub(super) guilds: Vec<guilds::Entry>,
+    pub(super) machines: Vec<machines::Entry>,
+    pub(super) agents: Vec<agents::Entry>,
+    pub(super) bindings: Vec<bindings::Entry>,
     pub(super) problems: Problems,
 }
 
-/// The key that names the organisation.
-pub(super) const ORGANISATION: &str = "organisation";
+/// The keys of a document.
+const KEYS: [&str; 5] = [
+    "organisation",
+    guilds::KIND,
+    machines::KIND,
+    agents::KIND,
+    bindings::KIND,
+];
 
 /// Reads a document of an organisation.
 ///
@@ -22,7 +29,7 @@ pub(super) const ORGANISATION: &str = "organisation";
 pub(super) fn read(
     body: &[u8],
     format: Format,
-    session: &Session<'_>,
+    organisation: &str,
 ) -> Result<Document, Vec<Problem>> {
     let node = match format {
         Format::Json => node::from_json(body)?,
@@ -33,30 +40,33 @@ pub(super) fn read(
         path: String::new(),
         line: None,
     };
-    let keys: Vec<&str> = std::iter::once(ORGANISATION)
-        .chain(KINDS.iter().map(|kind| kind.word()))
-        .collect();
-    let Some(table) = Table::open(top, &node, &keys, &mut problems) else {
+    let Some(table) = Table::open(top, &node, &KEYS, &mut problems) else {
         problems.into_result()?;
         return Err(Vec::new());
     };
-    if let Some((at, word)) = table.text(ORGANISATION, &mut problems)
-        && word != session.organisation
+    if let Some((at, word)) = table.text("organisation", &mut problems)
+        && word != organisation
     {
         problems.add(
             &at,
-            format!(
-                "the token is one of organisation {}; a document changes its own organisation only",
-                session.organisation
-            ),
+            format!("the token is one of organisation {organisation}; a document changes its own organisation only"),
         );
     }
-    let mut entries = Vec::new();
-    for kind in KINDS {
-        let items: Vec<(Place, &Node)> = table.list(kind.word(), &mut problems).unwrap_or_default();
-        entries.push(kind.parse(items, session, &mut problems));
-    }
-    Ok(Document { entries, problems })
+    let items = |kind: &str, problems: &mut Problems| -> Vec<(Place, &Node)> {
+        table.list(kind, problems).unwrap_or_default()
+    };
+    let guilds = guilds::parse(items(guilds::KIND, &mut problems), &mut problems);
+    let machines = machines::parse(items(machines::KIND, &mut problems), &mut problems);
+    let agents = agents::parse(items(agents::KIND, &mut problems), &mut problems);
+    let rows = items(bindings::KIND, &mut problems);
+    let bindings = bindings::parse(rows, organisation, &mut problems);
+    Ok(Document {
+        guilds,
+        machines,
+        agents,
+        bindings,
+        problems,
+    })
 }
 
 fn text(body: &[u8]) -> Result<&str, Vec<Problem>> {

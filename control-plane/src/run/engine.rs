@@ -11,7 +11,6 @@ use super::snapshot::Snapshots;
 use super::tasks::Tasks;
 use crate::machine::Machines;
 use crate::metrics::Metrics;
-use crate::store::events::feed::Feed;
 use crate::vault::Vault;
 
 /// The engine of all runs on this replica. No truth lives in it: what it caches
@@ -28,7 +27,6 @@ pub struct Engine {
     pub(super) inflight: Inflight,
     pub(super) snapshots: Snapshots,
     pub(super) tasks: Tasks,
-    feed: Feed,
 }
 
 impl Engine {
@@ -54,7 +52,6 @@ impl Engine {
             inflight: Inflight::default(),
             snapshots: Snapshots::default(),
             tasks: Tasks::default(),
-            feed: Feed::default(),
         })
     }
 
@@ -68,12 +65,6 @@ impl Engine {
     #[must_use]
     pub const fn vault(&self) -> &Vault {
         &self.vault
-    }
-
-    /// What wakes the readers of events.
-    #[must_use]
-    pub const fn feed(&self) -> &Feed {
-        &self.feed
     }
 
     /// The counters.

@@ -4,7 +4,6 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::agents::Agent;
-use super::events::IssueChange;
 use super::words;
 
 /// One report.
@@ -22,21 +21,8 @@ pub struct Report<'a> {
     pub severity: &'a str,
 }
 
-/// What a report came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filed {
-    /// The issue that counts it.
-    pub issue: i64,
-    /// What became of the issue.
-    pub change: IssueChange,
-    /// The issue's severity: the highest seen.
-    pub severity: String,
-    /// Its reports so far.
-    pub reports: i32,
-}
-
 /// Files a report in the agent's guild: a new issue, or one more on an equal one,
-/// which opens again and shows the highest severity seen.
+/// which opens again and shows the highest severity seen. Answers the issue's id.
 ///
 /// # Errors
 /// When the database does not answer.
@@ -46,18 +32,17 @@ pub async fn report(
     run: Uuid,
     call_id: &str,
     report: Report<'_>,
-) -> sqlx::Result<Filed> {
-    // The status stays at first, so that the answer shows the one before.
-    let (issue, status, severity, reports): (i64, String, String, i32) = sqlx::query_as(
+) -> sqlx::Result<i64> {
+    let issue: i64 = sqlx::query_scalar(
         "INSERT INTO issues AS i
            (organisation, guild, fingerprint, kind, tool_name, summary, severity, reports)
          VALUES ($1, $2, $3, $4, $5, $6, $7, 1)
          ON CONFLICT ON CONSTRAINT issues_fingerprint_key DO UPDATE SET
-           reports = i.reports + 1, last_at = clock_timestamp(),
+           reports = i.reports + 1, status = 'open', last_at = clock_timestamp(),
            severity = CASE WHEN array_position(ARRAY['low', 'medium', 'high'], excluded.severity)
                              > array_position(ARRAY['low', 'medium', 'high'], i.severity)
                            THEN excluded.severity ELSE i.severity END
-         RETURNING id, status, severity, reports",
+         RETURNING id",
     )
     .bind(&agent.organisation)
     .bind(&agent.guild)
@@ -79,25 +64,9 @@ pub async fn report(
     .bind(report.summary)
     .bind(report.detail)
     .bind(report.severity)
-    .execute(&mut *db)
+    .execute(db)
     .await?;
-    let change = if reports == 1 {
-        IssueChange::New
-    } else if status == "resolved" {
-        sqlx::query("UPDATE issues SET status = 'open' WHERE id = $1")
-            .bind(issue)
-            .execute(db)
-            .await?;
-        IssueChange::Reopened
-    } else {
-        IssueChange::Counted
-    };
-    Ok(Filed {
-        issue,
-        change,
-        severity,
-        reports,
-    })
+    Ok(issue)
 }
 
 /// What makes two reports equal: kind, tool and summary, folded, white space

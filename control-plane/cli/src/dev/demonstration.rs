@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::show;
 use crate::api::{CALL_PATIENCE, Client};
-use crate::call;
 use crate::error::Failure;
+use crate::verbs::call;
 
 /// Lines of a result that are shown; a page's tree may be longer.
 const SHOWN_LINES: usize = 36;

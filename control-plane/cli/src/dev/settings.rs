@@ -16,7 +16,7 @@ use super::daemon::Plan;
 use super::leftover::CGROUP_ROOT;
 use super::state::{self, State, told};
 use crate::api::Client;
-use crate::apply;
+use crate::document;
 use crate::error::{Exit, Failure};
 use crate::spawn::Program;
 
@@ -241,13 +241,13 @@ impl<'a> Settings<'a> {
     /// When one can't be made.
     pub(crate) async fn tokens(&self, client: &Client) -> Result<Tokens, Failure> {
         let backend = self.token("backend", &[], async |token: &str| {
-            client.with_token(token).get("/v1/runs?limit=1").await
+            client.with(Some(token))?.get("/v1/runs?limit=1").await
         });
         let backend = backend.await?;
         let organisation = ["--organisation", ORGANISATION];
         let operator = self.token("operator", &organisation, async |token: &str| {
             let empty = json!({"organisation": ORGANISATION});
-            apply::send(&client.with_token(token), &empty, true).await
+            document::send(&client.with(Some(token))?, &empty, true).await
         });
         let operator = operator.await?;
         Ok(Tokens { backend, operator })

@@ -1,0 +1,143 @@
+//! One object for people: a line a field, longer things below.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::read::scalar;
+use crate::moment;
+use crate::screen::{Screen, Tone};
+use crate::text;
+
+/// Between a field's name and its value.
+const GAP: usize = 2;
+
+/// An object's fields below each other; lists of objects one item a line, and
+/// text of several lines last, under a line with its name.
+pub(crate) fn describe(object: &Value, screen: &Screen) -> String {
+    let Value::Object(fields) = object else {
+        return format!("{}\n", text::lines(&scalar(object)));
+    };
+    let (blocks, lines): (Vec<_>, Vec<_>) = fields
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .partition(|(_, value)| is_block(value));
+    let widest = lines.iter().map(|(name, _)| text::width(&label(name)));
+    let room = widest.max().unwrap_or(0) + GAP;
+    let mut shown = String::new();
+    for (name, value) in lines {
+        let name = label(name);
+        let pad = " ".repeat(room - text::width(&name));
+        let value = text::line(&field(value, screen));
+        shown.push_str(&format!(
+            "{}{pad}{value}\n",
+            screen.paint(&name, Tone::Faint)
+        ));
+    }
+    for (name, value) in blocks {
+        shown.push_str(&format!("{}\n", screen.paint(&label(name), Tone::Faint)));
+        shown.push_str(&block(value));
+    }
+    shown
+}
+
+fn label(name: &str) -> String {
+    text::line(&name.replace('_', " "))
+}
+
+fn is_block(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\n'),
+        Value::Array(items) => items.iter().any(Value::is_object),
+        _ => false,
+    }
+}
+
+fn field(value: &Value, screen: &Screen) -> String {
+    match value {
+        Value::String(time) if time.parse::<Timestamp>().is_ok() => {
+            format!("{time} ({})", moment::relative(time, screen.now))
+        }
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(fields) if fields.is_empty() => "none".to_owned(),
+        Value::Object(_) => pairs(value),
+        other => scalar(other),
+    }
+}
+
+fn block(value: &Value) -> String {
+    let lines: Vec<_> = match value {
+        Value::Array(items) => items.iter().map(|item| text::line(&pairs(item))).collect(),
+        other => text::lines(&scalar(other))
+            .trim_end_matches('\n')
+            .split('\n')
+            .map(ToOwned::to_owned)
+            .collect(),
+    };
+    lines
+        .iter()
+        .map(|line| format!("  {line}").trim_end().to_owned() + "\n")
+        .collect()
+}
+
+/// An object in one line: `name email, type text`.
+fn pairs(value: &Value) -> String {
+    let Value::Object(fields) = value else {
+        return scalar(value);
+    };
+    let fields: Vec<_> = fields
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| match value {
+            Value::Object(_) => format!("{} ({})", label(name), pairs(value)),
+            Value::Array(items) => format!(
+                "{} [{}]",
+                label(name),
+                items.iter().map(pairs).collect::<Vec<_>>().join(", ")
+            ),
+            other => format!("{} {}", label(name), scalar(other)),
+        })
+        .collect();
+    fields.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_a_line_a_field_and_longer_things_below() {
+        let object = json!({
+            "name": "contacts",
+            "unique": null,
+            "columns": [
+                {"name": "email", "type": "text", "required": true},
+                {"name": "stage", "type": "text", "values": ["lead", "lost"]},
+            ],
+            "records": 3,
+            "access": [],
+            "config": {"browser": true, "max_scripts": 10},
+            "tags": ["a", "b"],
+            "note": "one\n\u{1b}two\n",
+            "updated_at": "2026-03-01T11:00:00Z",
+        });
+        assert_eq!(
+            describe(&object, &Screen::of(80)),
+            "\
+name        contacts
+records     3
+access      none
+config      browser yes, max scripts 10
+tags        a, b
+updated at  2026-03-01T11:00:00Z (1h ago)
+columns
+  name email, type text, required yes
+  name stage, type text, values [lead, lost]
+note
+  one
+  \u{fffd}two
+"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! `guilds diff`: what a document would change, field by field.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::apply::{Change, Files, changes, line, pending, summary};
+use crate::api::{Client, Role};
+use crate::error::{Exit, Failure};
+use crate::{Context, Format, output, progress, text};
+
+/// Fields whose content is never shown.
+const SECRET: [&str; 2] = ["value", "key"];
+
+/// Which files.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    files: Files,
+}
+
+/// Prints the plan: exit 2 when something is pending.
+pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
+    let document = arguments.files.read()?;
+    let client = Client::from_environment(Role::Operator)?;
+    let answer = progress::watch("planning", document.send(&client, true)).await?;
+    let changes = changes(&answer)?;
+    let exit = if pending(&changes) {
+        Exit::Pending
+    } else {
+        Exit::Done
+    };
+    if context.format == Format::Json {
+        output::json(&answer)?;
+        return Ok(exit);
+    }
+    let stored = if changes.iter().any(|change| change.action == "update") {
+        let export = client.get("/v1/operator/export");
+        progress::watch("reading what is stored", export).await?
+    } else {
+        Value::Null
+    };
+    let mut shown = String::new();
+    for change in changes.iter().filter(|change| change.action != "unchanged") {
+        shown.push_str(&line(change));
+        shown.push('\n');
+        if change.action == "update" {
+            for line in fields(change, document.body(), &stored) {
+                shown.push_str(&text::cut(&line, context.screen.width));
+                shown.push('\n');
+            }
+        }
+    }
+    shown.push_str(&summary(&changes, true));
+    shown.push('\n');
+    output::payload(&shown)?;
+    Ok(exit)
+}
+
+/// A line for each field of an object that changes: from what to what.
+fn fields(change: &Change, document: &Value, stored: &Value) -> Vec<String> {
+    let find = |all: &Value| {
+        let objects = all.get(&change.kind)?.as_array()?;
+        let found = objects
+            .iter()
+            .find(|object| id(&change.kind, object) == change.id);
+        found?.as_object().cloned()
+    };
+    let (Some(before), Some(after)) = (find(stored), find(document)) else {
+        return Vec::new();
+    };
+    change
+        .fields
+        .iter()
+        .flat_map(|field| differences(field, before.get(field), after.get(field)))
+        .map(|line| format!("        {}", text::line(&line)))
+        .collect()
+}
+
+fn differences(field: &str, before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
+    if SECRET.contains(&field) {
+        return vec![format!("{field}: another")];
+    }
+    // An object's keys stand for themselves: those that are not named stay.
+    if let (Some(Value::Object(before)), Some(Value::Object(after))) = (before, after) {
+        return after
+            .iter()
+            .filter(|(key, value)| before.get(*key) != Some(value))
+            .flat_map(|(key, value)| {
+                differences(&format!("{field}.{key}"), before.get(key), Some(value))
+            })
+            .collect();
+    }
+    if let (Some(Value::Array(before)), Some(Value::Array(after))) = (before, after)
+        && before.iter().chain(after).all(|item| !item.is_array())
+    {
+        let gone = before.iter().filter(|item| !after.contains(item));
+        let new = after.iter().filter(|item| !before.contains(item));
+        let lines: Vec<_> = gone
+            .map(|item| format!("{field}: - {item}"))
+            .chain(new.map(|item| format!("{field}: + {item}")))
+            .collect();
+        if !lines.is_empty() {
+            return lines;
+        }
+    }
+    let show = |value: Option<&Value>| value.map_or("(default)".to_owned(), Value::to_string);
+    vec![format!("{field}: {} → {}", show(before), show(after))]
+}
+
+/// An object's id as changes name it.
+fn id(kind: &str, object: &Value) -> String {
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    let named = match kind {
+        "bindings" | "logins" => {
+            let of = text("tool").or(text("connector")).unwrap_or_default();
+            let owner = |level: &str| Some(format!("{level}:{}:{of}", text(level)?));
+            return owner("agent")
+                .or_else(|| owner("guild"))
+                .unwrap_or_else(|| format!("organisation:{of}"));
+        }
+        "notes" => text("path"),
+        "collections" | "secrets" => text("name"),
+        _ => text("id"),
+    };
+    named.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_field_is_told_from_what_to_what() {
+        let stored = json!({"agents": [{
+            "id": "ada", "slot": 1, "config": {"browser": true, "max_scripts": 10},
+        }], "secrets": [{"name": "KEY", "grants": ["ada", "bob"]}]});
+        let document = json!({"agents": [{
+            "id": "ada", "slot": 2, "config": {"browser": false},
+        }], "secrets": [{"name": "KEY", "grants": ["ada", "eve"], "value": "hidden"}]});
+        let change = |kind: &str, id: &str, fields: &[&str]| Change {
+            action: "update".to_owned(),
+            kind: kind.to_owned(),
+            id: id.to_owned(),
+            fields: fields.iter().map(ToString::to_string).collect(),
+        };
+        assert_eq!(
+            fields(
+                &change("agents", "ada", &["slot", "config"]),
+                &document,
+                &stored
+            ),
+            [
+                "        slot: 1 → 2",
+                "        config.browser: true → false",
+            ]
+        );
+        assert_eq!(
+            fields(
+                &change("secrets", "KEY", &["grants", "value"]),
+                &document,
+                &stored
+            ),
+            [
+                "        grants: - \"bob\"",
+                "        grants: + \"eve\"",
+                "        value: another",
+            ]
+        );
+    }
+}
