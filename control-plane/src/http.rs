@@ -41,7 +41,13 @@ fn router(engine: Arc<Engine>) -> Router {
         )
         .route("/v1/runs/{run}/messages", get(handlers::messages::list))
         .route("/v1/runs/{run}/end", post(handlers::runs::end))
-        .route("/v1/operator/apply", post(handlers::operator::apply))
+        .route("/v1/events", get(handlers::events::list))
+        .route("/v1/operator/apply", post(handlers::operator::apply::apply))
+        .route(
+            "/v1/operator/export",
+            get(handlers::operator::export::export),
+        )
+        .merge(kinds())
         .route("/healthz/live", get(handlers::health::live))
         .route("/healthz/ready", get(handlers::health::ready))
         .route("/metrics", get(handlers::metrics::show))
@@ -52,4 +58,23 @@ fn router(engine: Arc<Engine>) -> Router {
             middleware::around,
         ))
         .with_state(api)
+}
+
+/// The routes of the document's kinds, computed from their list.
+fn kinds() -> Router<Api> {
+    use handlers::operator::{delete, kinds};
+    crate::operator::words().fold(Router::new(), |router, kind| {
+        router
+            .route(
+                &format!("/v1/operator/{kind}"),
+                get(move |operator, api, query| kinds::list(kind, operator, api, query)),
+            )
+            .route(
+                &format!("/v1/operator/{kind}/{{id}}"),
+                get(move |operator, api, id, query| kinds::show(kind, operator, api, id, query))
+                    .delete(move |operator, api, id, query| {
+                        delete::delete(kind, operator, api, id, query)
+                    }),
+            )
+    })
 }

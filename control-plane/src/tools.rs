@@ -13,6 +13,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::store::agents::Agent;
+use crate::store::events::Event;
 
 mod browser;
 mod machine_reply;
@@ -80,6 +81,8 @@ pub enum Answer {
     /// A result, and a request to the agent's machine once it is durable; what
     /// becomes of the request doesn't change the result.
     TextThen(String, AfterCommit),
+    /// A result, and what the chat backend is told once both are durable.
+    TextAndEvent(String, Box<Event>),
     /// Ask the agent's machine: its reply is the result.
     OnMachine(MachineCall),
 }
@@ -370,9 +373,13 @@ macro_rules! tools {
 
 tools! {
     browser_click::BrowserClick,
+    browser_eval::BrowserEval,
+    browser_fill::BrowserFill,
     browser_navigate::BrowserNavigate,
     browser_screenshot::BrowserScreenshot,
+    browser_scroll::BrowserScroll,
     browser_snapshot::BrowserSnapshot,
+    browser_type::BrowserType,
     note_delete::NoteDelete,
     note_find::NoteFind,
     note_get::NoteGet,

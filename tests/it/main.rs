@@ -12,6 +12,8 @@ mod configuration;
 mod deaths;
 mod development_stack;
 mod document;
+mod events;
+mod events_order;
 mod helper_world;
 mod hostile_agents;
 mod hostile_input;

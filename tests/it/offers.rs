@@ -25,9 +25,13 @@ async fn flags_decide_browser_and_code_tools() -> Result<()> {
         stack.run(&stack.ada).await?.offered(),
         [
             "browser_click",
+            "browser_eval",
+            "browser_fill",
             "browser_navigate",
             "browser_screenshot",
+            "browser_scroll",
             "browser_snapshot",
+            "browser_type",
             "note_delete",
             "note_find",
             "note_get",

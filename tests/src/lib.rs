@@ -9,6 +9,7 @@ pub mod api;
 pub mod certificates;
 pub mod cluster;
 pub mod control_plane;
+pub mod event_stream;
 pub mod machine;
 pub mod machine_client;
 pub mod processes;

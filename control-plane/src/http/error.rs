@@ -3,10 +3,10 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::operator::{ApplyError, Problem};
+use crate::operator::{ApplyError, ObjectError};
 use crate::run::error::RunError;
 use crate::telemetry::chain;
 
@@ -16,7 +16,8 @@ pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
-    problems: Vec<Problem>,
+    /// Further fields of `error`.
+    detail: Map<String, Value>,
 }
 
 impl ApiError {
@@ -25,8 +26,14 @@ impl ApiError {
             status,
             code,
             message: message.into(),
-            problems: Vec::new(),
+            detail: Map::new(),
         }
+    }
+
+    /// With a further field of `error`.
+    fn with(mut self, field: &str, value: Value) -> Self {
+        self.detail.insert(field.to_owned(), value);
+        self
     }
 
     /// 401: no token, or none that is known.
@@ -128,26 +135,36 @@ impl From<ApplyError> for ApiError {
                     1 => "the document has a problem".to_owned(),
                     count => format!("the document has {count} problems"),
                 };
-                Self {
-                    problems,
-                    ..Self::new(
-                        StatusCode::UNPROCESSABLE_ENTITY,
-                        "document_rejected",
-                        message,
-                    )
-                }
+                Self::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    "document_rejected",
+                    message,
+                )
+                .with("problems", json!(problems))
             }
             ApplyError::Store(error) => Self::store(&error),
         }
     }
 }
 
+impl From<ObjectError> for ApiError {
+    fn from(error: ObjectError) -> Self {
+        let message = error.to_string();
+        match error {
+            ObjectError::NotFound { .. } => Self::not_found(message),
+            ObjectError::Blocked(removal) => Self::new(StatusCode::CONFLICT, "conflict", message)
+                .with("uses", json!(removal.uses)),
+            ObjectError::Store(error) => Self::store(&error),
+        }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut error = json!({ "code": self.code, "message": self.message });
-        if self.code == "document_rejected" {
-            error["problems"] = json!(self.problems);
-        }
+        let mut error = Map::new();
+        error.insert("code".to_owned(), self.code.into());
+        error.insert("message".to_owned(), self.message.into());
+        error.extend(self.detail);
         let mut response = body(self.status, &json!({ "error": error }));
         if self.status == StatusCode::UNAUTHORIZED {
             response

@@ -1,6 +1,7 @@
 //! One file per resource.
 
 pub(super) mod calls;
+pub(super) mod events;
 pub(super) mod fallback;
 pub(super) mod health;
 pub(super) mod messages;

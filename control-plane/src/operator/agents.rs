@@ -2,26 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
-use super::Node;
-use super::machines::Field;
-use super::plan::{Planned, refuse_twice};
-use super::reader::{Place, Problems, Table, not_allowed};
-use crate::store::agents::{self, AgentConfig, Stored};
+use super::field::{Before, Field};
+use super::kind::Kind;
+use super::node::Node;
+use super::plan::{Planned, Planning};
+use super::reader::{Place, Problems, Table};
+use super::removal::{Effect, Use};
+use super::{ApplyError, Session, attached, objects};
+use crate::store::agents::AgentConfig;
+use crate::store::agents::roster::{self, Stored};
+use crate::store::page::Page;
 
-/// The plural word of the kind.
-pub(super) const KIND: &str = "agents";
 /// The group chat's word for the operator.
 const RESERVED: &str = "user";
 /// Most scripts an agent may hold.
 const MAX_SCRIPTS: i64 = 1_000;
 
-/// An agent as the document has it; what it leaves out stays as it is.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) at: Place,
-    pub(super) id: Field<String>,
+pub(super) struct Agents;
+
+/// What an entry says; what it leaves out stays as it is.
+pub(super) struct Said {
     guild: Field<String>,
     machine: Field<String>,
     slot: Field<i64>,
@@ -39,13 +42,16 @@ struct Patch {
     max_tool_calls: Option<i64>,
 }
 
-pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (at, node) in items {
-        let keys = ["id", "guild", "machine", "slot", "config"];
-        let Some(table) = Table::open(at, node, &keys, problems) else {
-            continue;
-        };
+impl Kind for Agents {
+    const WORD: &'static str = "agents";
+    const ONE: &'static str = "agent";
+    const ID: &'static str = "id";
+    const NAMED_BY: Option<&'static str> = Some("id");
+    const KEYS: &'static [&'static str] = &["id", "guild", "machine", "slot", "config"];
+    type Said = Said;
+    type Object = Stored;
+
+    fn parse(table: &Table<'_>, _: &Session<'_>, problems: &mut Problems) -> (Field<String>, Said) {
         let guild = table.id("guild", problems).map(|(_, id)| id);
         let machine = table.id("machine", problems).map(|(_, id)| id);
         let slot = table.integer("slot", (0, 99), problems);
@@ -53,35 +59,186 @@ pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<
             Some((at, node)) => patch(at, node, problems),
             None => Patch::default(),
         };
-        let (guild, machine, slot) = (
-            Field::of(&table, "guild", guild),
-            Field::of(&table, "machine", machine),
-            Field::of(&table, "slot", slot),
-        );
+        let said = Said {
+            guild: Field::of(table, "guild", guild),
+            machine: Field::of(table, "machine", machine),
+            slot: Field::of(table, "slot", slot),
+            config,
+        };
         let id = table.own_id(problems);
-        if id.as_deref() == Some(RESERVED) {
+        if let Field::Given(at, id) = &id
+            && id == RESERVED
+        {
             problems.add(
-                &table.at.key("id"),
+                at,
                 "user is the operator's name in the group chat; choose another id",
             );
         }
-        entries.push(Entry {
-            id: Field::of(&table, "id", id),
-            at: table.at,
-            guild,
-            machine,
-            slot,
-            config,
-        });
+        (id, said)
     }
-    refuse_twice(
-        entries
-            .iter()
-            .filter_map(|entry| Some((&entry.at, entry.id.given()?.as_str()))),
-        Some("id"),
-        problems,
-    );
-    entries
+
+    async fn names(db: &mut PgConnection, organisation: &str) -> sqlx::Result<Vec<String>> {
+        roster::names(db, organisation).await
+    }
+
+    async fn taken(
+        db: &mut PgConnection,
+        organisation: &str,
+        ids: &[String],
+    ) -> sqlx::Result<Vec<String>> {
+        roster::taken(db, organisation, ids).await
+    }
+
+    async fn load(
+        db: &mut PgConnection,
+        organisation: &str,
+        ids: Option<&[String]>,
+    ) -> sqlx::Result<BTreeMap<String, Stored>> {
+        let stored = roster::load(db, organisation, ids).await?;
+        Ok(objects(stored, |agent| &agent.id))
+    }
+
+    fn plan(
+        at: &Place,
+        id: Option<&str>,
+        said: Said,
+        before: Before<&Stored>,
+        cx: &mut Planning<'_>,
+    ) -> Option<Stored> {
+        for (field, one) in [(&said.guild, "guild"), (&said.machine, "machine")] {
+            if let Field::Given(at, id) = field {
+                cx.refer(at, one, id);
+            }
+        }
+        let problems = &mut cx.problems;
+        let kept = before.map(|agent| agent.guild.clone());
+        let guild = said.guild.or_stored(kept, at, "guild", problems);
+        let kept = before.map(|agent| agent.machine.clone());
+        let machine = said.machine.or_stored(kept, at, "machine", problems);
+        let kept = before.map(|agent| i64::from(agent.slot));
+        let slot = said.slot.or_stored(kept, at, "slot", problems);
+        let config = before.stored().map(|agent| &agent.config);
+        Some(Stored {
+            id: id?.to_owned(),
+            guild: guild?,
+            machine: machine?,
+            slot: i16::try_from(slot?).ok()?,
+            config: said.config.onto(config.unwrap_or(&AgentConfig::default())),
+        })
+    }
+
+    async fn check(
+        planned: &[Planned<Stored>],
+        db: &mut PgConnection,
+        cx: &mut Planning<'_>,
+    ) -> sqlx::Result<()> {
+        let seats = roster::seats(db, cx.session.organisation).await?;
+        refuse_shared_slots(planned, &seats, &mut cx.problems);
+        refuse_moves(db, planned, &mut cx.problems).await
+    }
+
+    async fn put(
+        planned: &Planned<Stored>,
+        db: &mut PgConnection,
+        session: &Session<'_>,
+    ) -> Result<(), ApplyError> {
+        let written = roster::put(db, session.organisation, &planned.after).await;
+        written.map_err(|error| ApplyError::taken_meanwhile(error, &planned.at))
+    }
+
+    async fn read(
+        db: &mut PgConnection,
+        organisation: &str,
+        page: &Page<'_>,
+    ) -> sqlx::Result<Vec<(String, Value)>> {
+        let listed = roster::list(db, organisation, page).await?;
+        Ok(listed
+            .into_iter()
+            .map(|agent| (agent.id.clone(), json!(agent)))
+            .collect())
+    }
+
+    fn export(agent: &Stored) -> Value {
+        let mut object = json!(agent);
+        let config = beyond_default(&agent.config);
+        if config.is_empty()
+            && let Some(fields) = object.as_object_mut()
+        {
+            fields.shift_remove("config");
+        } else {
+            object["config"] = config.into();
+        }
+        object
+    }
+
+    async fn uses(
+        db: &mut PgConnection,
+        session: &Session<'_>,
+        id: &str,
+    ) -> sqlx::Result<Vec<Use>> {
+        let open = roster::hold_and_find_open(db, &[id]).await?;
+        let blocking = |(_, run): (String, uuid::Uuid)| {
+            let message = format!("run {run} is open; end it first");
+            Use::new("runs", run.to_string(), Effect::Blocks, message)
+        };
+        let mut uses: Vec<Use> = open.into_iter().map(blocking).collect();
+        uses.extend(attached::uses(db, session, "agent", id).await?);
+        let belongings = roster::belongings(db, session.organisation, id).await?;
+        let counted = [
+            (
+                "notes",
+                format!("agent/{id}/"),
+                belongings.notes,
+                "notes of its own, task.md and the memory among them, go for good",
+            ),
+            (
+                "scripts",
+                format!("{id}/"),
+                belongings.scripts,
+                "scripts of its own go for good",
+            ),
+            (
+                "schedules",
+                id.to_owned(),
+                belongings.schedules,
+                "schedules of its own go for good",
+            ),
+            (
+                "secret-requests",
+                id.to_owned(),
+                belongings.requests,
+                "requests for secrets go for good",
+            ),
+        ];
+        for (kind, what, count, message) in counted {
+            if count > 0 {
+                uses.push(Use::new(
+                    kind,
+                    what,
+                    Effect::Removed,
+                    format!("{count} {message}"),
+                ));
+            }
+        }
+        Ok(uses)
+    }
+
+    async fn remove(db: &mut PgConnection, session: &Session<'_>, id: &str) -> sqlx::Result<()> {
+        attached::remove(db, session, "agent", id).await?;
+        roster::delete(db, session.organisation, id).await
+    }
+}
+
+/// The keys of a configuration that are not a new agent's.
+fn beyond_default(config: &AgentConfig) -> Map<String, Value> {
+    let usual = json!(AgentConfig::default());
+    match json!(config) {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(key, value)| usual.get(key) != Some(value))
+            .collect(),
+        _ => Map::new(),
+    }
 }
 
 fn patch(at: Place, node: &Node, problems: &mut Problems) -> Patch {
@@ -124,101 +281,26 @@ impl Patch {
     }
 }
 
-/// What an agent may refer to, stored or in the same document.
-pub(super) struct Known<'a> {
-    pub(super) guilds: BTreeSet<&'a str>,
-    pub(super) machines: BTreeSet<&'a str>,
-    /// Agent ids of other organisations.
-    pub(super) taken: BTreeSet<String>,
-}
-
-pub(super) fn plan(
-    entries: Vec<Entry>,
-    stored: &BTreeMap<String, Stored>,
-    known: &Known<'_>,
-    problems: &mut Problems,
-) -> Vec<(Place, Planned<Stored>)> {
-    let mut planned = Vec::new();
-    for entry in entries {
-        let at = entry.at;
-        refer(&entry.guild, "guild", &known.guilds, problems);
-        refer(&entry.machine, "machine", &known.machines, problems);
-        // Whatever one is called whose id was refused, it is new; one that names
-        // none may be any.
-        let id = match &entry.id {
-            Field::Given(_, id) => Some(id.clone()),
-            Field::Refused => None,
-            Field::Absent => continue,
-        };
-        if let Some(id) = &id
-            && known.taken.contains(id)
-        {
-            problems.add(
-                &at.key("id"),
-                format!("{id} is an agent of another organisation"),
-            );
-            continue;
-        }
-        let before = id.as_ref().and_then(|id| stored.get(id)).cloned();
-        let kept = before.as_ref();
-        let guild = entry
-            .guild
-            .or_stored(kept.map(|a| a.guild.clone()), &at, "guild", problems);
-        let machine =
-            entry
-                .machine
-                .or_stored(kept.map(|a| a.machine.clone()), &at, "machine", problems);
-        let slot = entry
-            .slot
-            .or_stored(kept.map(|a| i64::from(a.slot)), &at, "slot", problems);
-        let config = kept.map(|agent| agent.config.clone()).unwrap_or_default();
-        let slot = slot.and_then(|slot| i16::try_from(slot).ok());
-        if let (Some(id), Some(guild), Some(machine), Some(slot)) = (id, guild, machine, slot) {
-            let after = Stored {
-                id: id.clone(),
-                guild,
-                machine,
-                slot,
-                config: entry.config.onto(&config),
-            };
-            planned.push((at, Planned::new(KIND, id, before, after)));
-        }
-    }
-    refuse_shared_slots(&planned, stored, problems);
-    planned
-}
-
-fn refer(field: &Field<String>, what: &str, known: &BTreeSet<&str>, problems: &mut Problems) {
-    if let Field::Given(at, id) = field
-        && !known.contains(id.as_str())
-        && !problems.is_full()
-    {
-        let words: Vec<&str> = known.iter().copied().collect();
-        let missing = format!("there is no {what} {id} in this organisation");
-        problems.add(at, not_allowed(&missing, id, &words));
-    }
-}
-
 /// Two agents of one machine never share a slot, counting those the document leaves out.
 fn refuse_shared_slots(
-    planned: &[(Place, Planned<Stored>)],
-    stored: &BTreeMap<String, Stored>,
+    planned: &[Planned<Stored>],
+    seats: &[(String, String, String, i16)],
     problems: &mut Problems,
 ) {
     let in_document: BTreeSet<&str> = planned
         .iter()
-        .map(|(_, object)| object.after.id.as_str())
+        .map(|object| object.after.id.as_str())
         .collect();
-    let mut holders: BTreeMap<(&str, i16), &str> = stored
-        .values()
-        .filter(|agent| !in_document.contains(agent.id.as_str()))
-        .map(|agent| ((agent.machine.as_str(), agent.slot), agent.id.as_str()))
+    let mut holders: BTreeMap<(&str, i16), &str> = seats
+        .iter()
+        .filter(|(id, ..)| !in_document.contains(id.as_str()))
+        .map(|(id, _, machine, slot)| ((machine.as_str(), *slot), id.as_str()))
         .collect();
-    for (at, object) in planned {
+    for object in planned {
         let agent = &object.after;
         match holders.get(&(agent.machine.as_str(), agent.slot)) {
             Some(holder) if *holder != agent.id => problems.add(
-                &at.key("slot"),
+                &object.at.key("slot"),
                 format!(
                     "slot {} of machine {} is agent {holder}'s; a slot holds one agent",
                     agent.slot, agent.machine
@@ -238,9 +320,9 @@ const SHOWN_RUNS: usize = 5;
 ///
 /// # Errors
 /// When the database does not answer.
-pub(super) async fn refuse_moves(
+async fn refuse_moves(
     db: &mut PgConnection,
-    planned: &[(Place, Planned<Stored>)],
+    planned: &[Planned<Stored>],
     problems: &mut Problems,
 ) -> sqlx::Result<()> {
     let moves = |object: &Planned<Stored>| {
@@ -250,27 +332,27 @@ pub(super) async fn refuse_moves(
     };
     let moved: Vec<&str> = planned
         .iter()
-        .filter(|(_, object)| moves(object))
-        .map(|(_, object)| object.after.id.as_str())
+        .filter(|object| moves(object))
+        .map(|object| object.after.id.as_str())
         .collect();
     if moved.is_empty() {
         return Ok(());
     }
-    let open = agents::hold_and_find_open(db, &moved).await?;
-    for (at, object) in planned {
+    let open = roster::hold_and_find_open(db, &moved).await?;
+    for object in planned {
         let runs: Vec<String> = open
             .iter()
             .filter(|(agent, _)| *agent == object.after.id)
             .map(|(_, run)| run.to_string())
             .collect();
         if !runs.is_empty() && moves(object) {
-            let field = if object.change.fields.iter().any(|field| field == "machine") {
+            let field = if object.differs_in("machine") {
                 "machine"
             } else {
                 "slot"
             };
             problems.add(
-                &at.key(field),
+                &object.at.key(field),
                 format!(
                     "agent {} has {} open; end {} before it moves: {}{}",
                     object.after.id,
@@ -285,19 +367,6 @@ pub(super) async fn refuse_moves(
                 ),
             );
         }
-    }
-    Ok(())
-}
-
-pub(super) async fn apply(
-    db: &mut PgConnection,
-    organisation: &str,
-    actor: &str,
-    planned: &[(Place, Planned<Stored>)],
-) -> sqlx::Result<()> {
-    for (_, object) in planned.iter().filter(|(_, object)| object.changes()) {
-        agents::put(db, organisation, &object.after).await?;
-        object.audit(db, organisation, actor).await?;
     }
     Ok(())
 }

@@ -1,109 +1,183 @@
 //! `bindings` of the document.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::Node;
-use super::plan::{Planned, refuse_twice};
-use super::reader::{Place, Problems, Table, not_allowed};
-use crate::store::bindings::{self, Binding, Level};
+use super::field::{Before, Field};
+use super::kind::Kind;
+use super::plan::{Planned, Planning};
+use super::reader::{Place, Problems, Table};
+use super::removal::Use;
+use super::target::Target;
+use super::{ApplyError, Session, objects, switched};
+use crate::store::bindings::rows::{self, Row, Subject};
+use crate::store::page::Page;
+use crate::tools::validation::nearest;
 use crate::tools::{Family, names};
 
-/// The plural word of the kind.
-pub(super) const KIND: &str = "bindings";
+pub(super) struct Bindings;
 
-/// A binding as the document has it.
-#[derive(Debug)]
-pub(super) struct Entry {
-    at: Place,
-    level: Level,
-    owner: String,
-    /// What was refused is absent here; the owner is looked up all the same.
-    said: Option<(String, bool)>,
+/// What an entry says; what was refused is absent.
+pub(super) struct Said {
+    target: Option<Target>,
+    switched: Option<(Place, Subject, String)>,
+    enabled: Option<bool>,
 }
 
-/// A binding as a change and an audit row show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Row {
-    id: String,
-    enabled: bool,
-    #[serde(skip)]
-    owner: String,
-    #[serde(skip)]
-    binding: Binding,
-}
+impl Kind for Bindings {
+    const WORD: &'static str = "bindings";
+    const ONE: &'static str = "binding";
+    const ID: &'static str = "id";
+    const NAMED_BY: Option<&'static str> = None;
+    const KEYS: &'static [&'static str] = &[
+        "tool",
+        "connector",
+        "agent",
+        "guild",
+        "organisation",
+        "enabled",
+    ];
+    type Said = Said;
+    type Object = Row;
 
-fn id(level: Level, owner: &str, tool: &str) -> String {
-    format!("{}:{owner}:{tool}", level.as_str())
-}
-
-pub(super) fn parse(
-    items: Vec<(Place, &Node)>,
-    organisation: &str,
-    problems: &mut Problems,
-) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (at, node) in items {
-        let keys = [
-            "tool",
-            "connector",
-            "agent",
-            "guild",
-            "organisation",
-            "enabled",
-        ];
-        let Some(table) = Table::open(at, node, &keys, problems) else {
-            continue;
-        };
-        let tool = tool(&table, problems);
-        let target = target(&table, organisation, problems);
+    fn parse(
+        table: &Table<'_>,
+        session: &Session<'_>,
+        problems: &mut Problems,
+    ) -> (Field<String>, Said) {
+        let switched = switched_by(table, problems);
+        let target = Target::read(table, session, problems);
         let enabled = table.boolean("enabled", problems);
         if table.get("enabled").is_none() {
             problems.add(&table.at.key("enabled"), "is missing (required)");
         }
-        if let Some((level, owner)) = target {
-            entries.push(Entry {
-                at: table.at,
-                level,
-                owner,
-                said: tool.zip(enabled),
-            });
-        }
+        let id = match (&target, &switched) {
+            (Some(target), Some((_, _, name))) => {
+                let id = rows::id(target.level.as_str(), &target.owner, name);
+                Field::Given(table.at.clone(), id)
+            }
+            _ => Field::Refused,
+        };
+        let said = Said {
+            target,
+            switched,
+            enabled,
+        };
+        (id, said)
     }
-    let ids: Vec<(&Place, String)> = entries
-        .iter()
-        .filter_map(|entry| {
-            let (tool, _) = entry.said.as_ref()?;
-            Some((&entry.at, id(entry.level, &entry.owner, tool)))
-        })
-        .collect();
-    refuse_twice(
-        ids.iter().map(|(at, id)| (*at, id.as_str())),
-        None,
-        problems,
-    );
-    entries
+
+    async fn load(
+        db: &mut PgConnection,
+        organisation: &str,
+        ids: Option<&[String]>,
+    ) -> sqlx::Result<BTreeMap<String, Row>> {
+        let stored = rows::load(db, organisation, ids).await?;
+        Ok(objects(stored, |row| &row.id))
+    }
+
+    fn plan(
+        _: &Place,
+        _: Option<&str>,
+        said: Said,
+        _: Before<&Row>,
+        cx: &mut Planning<'_>,
+    ) -> Option<Row> {
+        if let Some(target) = &said.target {
+            target.check(cx);
+        }
+        if let Some((at, Subject::Connector, name)) = &said.switched {
+            cx.refer(at, "connector", name);
+        }
+        let (target, (_, subject, name)) = (said.target?, said.switched?);
+        let level = target.level.as_str();
+        Some(Row::new(
+            level,
+            &target.owner,
+            subject,
+            &name,
+            said.enabled?,
+        ))
+    }
+
+    async fn put(
+        planned: &Planned<Row>,
+        db: &mut PgConnection,
+        session: &Session<'_>,
+    ) -> Result<(), ApplyError> {
+        Ok(rows::put(db, session.organisation, &planned.after).await?)
+    }
+
+    async fn read(
+        db: &mut PgConnection,
+        organisation: &str,
+        page: &Page<'_>,
+    ) -> sqlx::Result<Vec<(String, Value)>> {
+        let listed = rows::list(db, organisation, page).await?;
+        Ok(listed
+            .into_iter()
+            .map(|row| (row.row.id.clone(), json!(row)))
+            .collect())
+    }
+
+    fn export(row: &Row) -> Value {
+        let mut object = json!({});
+        object[row.subject().as_str()] = row.name().into();
+        super::target::write(&mut object, &row.level, &row.owner);
+        object["enabled"] = row.enabled.into();
+        object
+    }
+
+    async fn uses(
+        db: &mut PgConnection,
+        session: &Session<'_>,
+        id: &str,
+    ) -> sqlx::Result<Vec<Use>> {
+        switched::uses(db, session, id).await
+    }
+
+    async fn remove(db: &mut PgConnection, session: &Session<'_>, id: &str) -> sqlx::Result<()> {
+        rows::delete(db, session.organisation, &[id.to_owned()]).await
+    }
 }
 
-/// The tool or family; anything that bindings don't switch is refused.
-fn tool(table: &Table<'_>, problems: &mut Problems) -> Option<String> {
-    if let Some((at, _)) = table.get("connector") {
-        problems.add(&at, "bindings of connectors are not part of this version; a binding names a tool or a family");
-        return None;
+/// What an entry switches: a tool, a family or a connector.
+fn switched_by(table: &Table<'_>, problems: &mut Problems) -> Option<(Place, Subject, String)> {
+    match (table.get("tool"), table.get("connector")) {
+        (Some(_), Some(_)) => {
+            problems.add(
+                &table.at,
+                "names a tool and a connector; exactly one is expected",
+            );
+            None
+        }
+        (None, None) => {
+            problems.add(
+                &table.at.key("tool"),
+                "is missing (required: tool or connector)",
+            );
+            None
+        }
+        (Some(_), None) => {
+            let (at, word) = table.text("tool", problems)?;
+            is_switched(&at, word, problems).then(|| (at, Subject::Tool, word.to_owned()))
+        }
+        (None, Some(_)) => {
+            let (at, id) = table.id("connector", problems)?;
+            Some((at, Subject::Connector, id))
+        }
     }
-    if table.get("tool").is_none() {
-        problems.add(&table.at.key("tool"), "is missing (required)");
-        return None;
-    }
-    let (at, word) = table.text("tool", problems)?;
+}
+
+/// Whether a word is a tool's or a family's; anything that bindings don't switch is refused.
+fn is_switched(at: &Place, word: &str, problems: &mut Problems) -> bool {
     let family = Family::ALL.iter().any(|family| family.as_str() == word);
     let known = names::all().find(|(name, _)| *name == word);
     match (family, known) {
-        (true, _) | (_, Some((_, Some(_)))) => return Some(word.to_owned()),
+        (true, _) | (_, Some((_, Some(_)))) => return true,
         (_, Some((_, None))) => problems.add(
-            &at,
+            at,
             format!("{word} is not switched by bindings; browser and code tools follow an agent's config, and report_issue is always offered"),
         ),
         _ => {
@@ -113,129 +187,11 @@ fn tool(table: &Table<'_>, problems: &mut Problems) -> Option<String> {
                 families.join(", ")
             );
             let bound = names::all().filter(|(_, family)| family.is_some()).map(|(name, _)| name);
-            if let Some(near) =
-                crate::tools::validation::nearest(word, bound.chain(families.iter().copied()))
-            {
+            if let Some(near) = nearest(word, bound.chain(families.iter().copied())) {
                 sentence.push_str(&format!("; did you mean {near}?"));
             }
-            problems.add(&at, sentence);
+            problems.add(at, sentence);
         }
     }
-    None
-}
-
-/// Exactly one of agent, guild and organisation.
-fn target(
-    table: &Table<'_>,
-    organisation: &str,
-    problems: &mut Problems,
-) -> Option<(Level, String)> {
-    let given: Vec<&str> = ["agent", "guild", "organisation"]
-        .into_iter()
-        .filter(|key| table.get(key).is_some())
-        .collect();
-    let [key] = given.as_slice() else {
-        let found = if given.is_empty() {
-            "none".to_owned()
-        } else {
-            given.join(" and ")
-        };
-        problems.add(
-            &table.at,
-            format!(
-                "names {found}; exactly one of agent, guild and organisation = true is expected"
-            ),
-        );
-        return None;
-    };
-    match *key {
-        "organisation" => {
-            let word = table.boolean("organisation", problems)?;
-            if !word {
-                problems.add(
-                    &table.at.key("organisation"),
-                    "is false; leave it out, or say true",
-                );
-                return None;
-            }
-            Some((Level::Organisation, organisation.to_owned()))
-        }
-        "guild" => table
-            .id("guild", problems)
-            .map(|(_, id)| (Level::Guild, id)),
-        _ => table
-            .id("agent", problems)
-            .map(|(_, id)| (Level::Agent, id)),
-    }
-}
-
-/// Rows that are stored: level, owner, tool, what they say.
-pub(super) type StoredRows = Vec<(String, String, String, bool)>;
-
-pub(super) fn plan(
-    entries: Vec<Entry>,
-    stored: &StoredRows,
-    guilds: &BTreeSet<&str>,
-    agents: &BTreeSet<&str>,
-    problems: &mut Problems,
-) -> Vec<Planned<Row>> {
-    let rows: BTreeMap<(&str, &str, &str), bool> = stored
-        .iter()
-        .map(|(level, owner, tool, enabled)| {
-            ((level.as_str(), owner.as_str(), tool.as_str()), *enabled)
-        })
-        .collect();
-    let mut planned = Vec::new();
-    for entry in entries {
-        let known = match entry.level {
-            Level::Agent => Some(("agent", agents)),
-            Level::Guild => Some(("guild", guilds)),
-            Level::Organisation => None,
-        };
-        if let Some((what, known)) = known
-            && !known.contains(entry.owner.as_str())
-        {
-            if problems.is_full() {
-                continue;
-            }
-            let words: Vec<&str> = known.iter().copied().collect();
-            let missing = format!("there is no {what} {} in this organisation", entry.owner);
-            problems.add(
-                &entry.at.key(what),
-                not_allowed(&missing, &entry.owner, &words),
-            );
-            continue;
-        }
-        let Some((tool, enabled)) = entry.said else {
-            continue;
-        };
-        let id = id(entry.level, &entry.owner, &tool);
-        let key = (entry.level.as_str(), entry.owner.as_str(), tool.as_str());
-        let row = |enabled| Row {
-            id: id.clone(),
-            enabled,
-            owner: entry.owner.clone(),
-            binding: Binding {
-                level: entry.level,
-                tool: tool.clone(),
-                enabled,
-            },
-        };
-        let before = rows.get(&key).copied().map(row);
-        planned.push(Planned::new(KIND, id.clone(), before, row(enabled)));
-    }
-    planned
-}
-
-pub(super) async fn apply(
-    db: &mut PgConnection,
-    organisation: &str,
-    actor: &str,
-    planned: &[Planned<Row>],
-) -> sqlx::Result<()> {
-    for object in planned.iter().filter(|object| object.changes()) {
-        bindings::put(db, organisation, &object.after.owner, &object.after.binding).await?;
-        object.audit(db, organisation, actor).await?;
-    }
-    Ok(())
+    false
 }

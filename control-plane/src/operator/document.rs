@@ -1,26 +1,19 @@
-//! The document as it was read: its objects by kind, before anything stored is looked at.
+//! The document as it was read: its entries by kind, before anything stored is looked at.
 
+use super::kind::AnyEntries;
 use super::node::{self, Node};
 use super::reader::{Place, Problems, Table};
-use super::{Format, Problem, agents, bindings, guilds, machines};
+use super::{Format, KINDS, Problem, Session};
 
 /// A document that could be read, with what is wrong in itself.
 pub(super) struct Document {
-    pub(super) guilds: Vec<guilds::Entry>,
-    pub(super) machines: Vec<machines::Entry>,
-    pub(super) agents: Vec<agents::Entry>,
-    pub(super) bindings: Vec<bindings::Entry>,
+    /// By kind, in the order of the list.
+    pub(super) entries: Vec<Box<dyn AnyEntries>>,
     pub(super) problems: Problems,
 }
 
-/// The keys of a document.
-const KEYS: [&str; 5] = [
-    "organisation",
-    guilds::KIND,
-    machines::KIND,
-    agents::KIND,
-    bindings::KIND,
-];
+/// The key that names the organisation.
+pub(super) const ORGANISATION: &str = "organisation";
 
 /// Reads a document of an organisation.
 ///
@@ -29,7 +22,7 @@ const KEYS: [&str; 5] = [
 pub(super) fn read(
     body: &[u8],
     format: Format,
-    organisation: &str,
+    session: &Session<'_>,
 ) -> Result<Document, Vec<Problem>> {
     let node = match format {
         Format::Json => node::from_json(body)?,
@@ -40,33 +33,30 @@ pub(super) fn read(
         path: String::new(),
         line: None,
     };
-    let Some(table) = Table::open(top, &node, &KEYS, &mut problems) else {
+    let keys: Vec<&str> = std::iter::once(ORGANISATION)
+        .chain(KINDS.iter().map(|kind| kind.word()))
+        .collect();
+    let Some(table) = Table::open(top, &node, &keys, &mut problems) else {
         problems.into_result()?;
         return Err(Vec::new());
     };
-    if let Some((at, word)) = table.text("organisation", &mut problems)
-        && word != organisation
+    if let Some((at, word)) = table.text(ORGANISATION, &mut problems)
+        && word != session.organisation
     {
         problems.add(
             &at,
-            format!("the token is one of organisation {organisation}; a document changes its own organisation only"),
+            format!(
+                "the token is one of organisation {}; a document changes its own organisation only",
+                session.organisation
+            ),
         );
     }
-    let items = |kind: &str, problems: &mut Problems| -> Vec<(Place, &Node)> {
-        table.list(kind, problems).unwrap_or_default()
-    };
-    let guilds = guilds::parse(items(guilds::KIND, &mut problems), &mut problems);
-    let machines = machines::parse(items(machines::KIND, &mut problems), &mut problems);
-    let agents = agents::parse(items(agents::KIND, &mut problems), &mut problems);
-    let rows = items(bindings::KIND, &mut problems);
-    let bindings = bindings::parse(rows, organisation, &mut problems);
-    Ok(Document {
-        guilds,
-        machines,
-        agents,
-        bindings,
-        problems,
-    })
+    let mut entries = Vec::new();
+    for kind in KINDS {
+        let items: Vec<(Place, &Node)> = table.list(kind.word(), &mut problems).unwrap_or_default();
+        entries.push(kind.parse(items, session, &mut problems));
+    }
+    Ok(Document { entries, problems })
 }
 
 fn text(body: &[u8]) -> Result<&str, Vec<Problem>> {

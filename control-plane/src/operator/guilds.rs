@@ -2,49 +2,135 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::Node;
-use super::plan::{Planned, refuse_twice};
+use super::field::{Before, Field};
+use super::kind::Kind;
+use super::node::Node;
+use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
+use super::removal::{Effect, Use};
+use super::{ApplyError, Session, attached, objects};
+use crate::store::agents::roster;
 use crate::store::guilds::{self, Guild, Repository};
+use crate::store::page::Page;
 
-/// The plural word of the kind.
-pub(super) const KIND: &str = "guilds";
 /// Most characters of a repository's name.
 const MAX_NAME: usize = 100;
 
-/// A guild as the document has it; what it leaves out stays as it is.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) at: Place,
-    pub(super) id: String,
-    repositories: Option<Vec<Repository>>,
-}
+pub(super) struct Guilds;
 
-pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (at, node) in items {
-        let Some(table) = Table::open(at, node, &["id", "repositories"], problems) else {
-            continue;
-        };
-        let repositories = table
+impl Kind for Guilds {
+    const WORD: &'static str = "guilds";
+    const ONE: &'static str = "guild";
+    const ID: &'static str = "id";
+    const NAMED_BY: Option<&'static str> = Some("id");
+    const KEYS: &'static [&'static str] = &["id", "repositories"];
+    type Said = Field<Vec<Repository>>;
+    type Object = Guild;
+
+    fn parse(
+        table: &Table<'_>,
+        _: &Session<'_>,
+        problems: &mut Problems,
+    ) -> (Field<String>, Self::Said) {
+        let given = table
             .list("repositories", problems)
             .map(|items| repositories(items, problems));
-        if let Some(id) = table.own_id(problems) {
-            entries.push(Entry {
-                at: table.at,
-                id,
-                repositories,
-            });
-        }
+        let said = Field::of(table, "repositories", given);
+        (table.own_id(problems), said)
     }
-    refuse_twice(
-        entries.iter().map(|entry| (&entry.at, entry.id.as_str())),
-        Some("id"),
-        problems,
-    );
-    entries
+
+    async fn names(db: &mut PgConnection, organisation: &str) -> sqlx::Result<Vec<String>> {
+        guilds::names(db, organisation).await
+    }
+
+    async fn load(
+        db: &mut PgConnection,
+        organisation: &str,
+        ids: Option<&[String]>,
+    ) -> sqlx::Result<BTreeMap<String, Guild>> {
+        let stored = guilds::load(db, organisation, ids).await?;
+        Ok(objects(stored, |guild| &guild.id))
+    }
+
+    fn plan(
+        _: &Place,
+        id: Option<&str>,
+        said: Self::Said,
+        before: Before<&Guild>,
+        _: &mut Planning<'_>,
+    ) -> Option<Guild> {
+        Some(Guild {
+            id: id?.to_owned(),
+            repositories: said.or_default(before.map(|guild| guild.repositories.clone())),
+        })
+    }
+
+    async fn put(
+        planned: &Planned<Guild>,
+        db: &mut PgConnection,
+        session: &Session<'_>,
+    ) -> Result<(), ApplyError> {
+        Ok(guilds::put(db, session.organisation, &planned.after).await?)
+    }
+
+    async fn read(
+        db: &mut PgConnection,
+        organisation: &str,
+        page: &Page<'_>,
+    ) -> sqlx::Result<Vec<(String, Value)>> {
+        let listed = guilds::list(db, organisation, page).await?;
+        Ok(listed
+            .into_iter()
+            .map(|guild| (guild.id.clone(), json!(guild)))
+            .collect())
+    }
+
+    fn export(guild: &Guild) -> Value {
+        let mut object = json!({ "id": guild.id });
+        if !guild.repositories.is_empty() {
+            object["repositories"] = json!(guild.repositories);
+        }
+        object
+    }
+
+    async fn uses(
+        db: &mut PgConnection,
+        session: &Session<'_>,
+        id: &str,
+    ) -> sqlx::Result<Vec<Use>> {
+        let seats = roster::seats(db, session.organisation).await?;
+        let mut uses: Vec<Use> = seats
+            .into_iter()
+            .filter(|(_, guild, ..)| guild == id)
+            .map(|(agent, ..)| {
+                let message =
+                    format!("agent {agent} is in it; delete it or move it to another guild first");
+                Use::new("agents", agent, Effect::Blocks, message)
+            })
+            .collect();
+        uses.extend(attached::uses(db, session, "guild", id).await?);
+        let belongings = guilds::belongings(db, session.organisation, id).await?;
+        for (kind, count) in [("notes", belongings.notes), ("issues", belongings.issues)] {
+            if count > 0 {
+                let message = format!("{count} {kind} of the guild go for good");
+                uses.push(Use::new(
+                    kind,
+                    format!("guild/{id}/"),
+                    Effect::Removed,
+                    message,
+                ));
+            }
+        }
+        Ok(uses)
+    }
+
+    async fn remove(db: &mut PgConnection, session: &Session<'_>, id: &str) -> sqlx::Result<()> {
+        attached::remove(db, session, "guild", id).await?;
+        guilds::delete(db, session.organisation, id).await
+    }
 }
 
 fn repositories(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<Repository> {
@@ -107,30 +193,4 @@ fn is_url(text: &str) -> bool {
                 .is_some_and(|host| !host.as_str().contains('@'))
             && uri.path().len() > 1
     })
-}
-
-pub(super) fn plan(entries: Vec<Entry>, stored: &BTreeMap<String, Guild>) -> Vec<Planned<Guild>> {
-    let planned = |entry: Entry| {
-        let before = stored.get(&entry.id).cloned();
-        let kept = before.as_ref().map(|guild| guild.repositories.clone());
-        let after = Guild {
-            id: entry.id.clone(),
-            repositories: entry.repositories.or(kept).unwrap_or_default(),
-        };
-        Planned::new(KIND, entry.id, before, after)
-    };
-    entries.into_iter().map(planned).collect()
-}
-
-pub(super) async fn apply(
-    db: &mut PgConnection,
-    organisation: &str,
-    actor: &str,
-    planned: &[Planned<Guild>],
-) -> sqlx::Result<()> {
-    for object in planned.iter().filter(|object| object.changes()) {
-        guilds::put(db, organisation, &object.after).await?;
-        object.audit(db, organisation, actor).await?;
-    }
-    Ok(())
 }

@@ -1,80 +1,36 @@
 //! `machines` of the document.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::Node;
-use super::plan::{Planned, refuse_twice};
+use super::field::{Before, Field};
+use super::kind::Kind;
+use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
+use super::removal::{Effect, Use};
+use super::{ApplyError, Session, objects};
+use crate::store::agents::roster;
 use crate::store::machines::{self, Machine};
+use crate::store::page::Page;
 
-/// The plural word of the kind.
-pub(super) const KIND: &str = "machines";
+pub(super) struct Machines;
 
-/// A machine as the document has it; what it leaves out stays as it is.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) at: Place,
-    pub(super) id: Field<String>,
-    /// Absent and refused are told apart, so that one fault is told once.
-    address: Field<String>,
-}
+impl Kind for Machines {
+    const WORD: &'static str = "machines";
+    const ONE: &'static str = "machine";
+    const ID: &'static str = "id";
+    const NAMED_BY: Option<&'static str> = Some("id");
+    const KEYS: &'static [&'static str] = &["id", "address"];
+    type Said = Field<String>;
+    type Object = Machine;
 
-/// A field of the document.
-#[derive(Debug, Clone)]
-pub(super) enum Field<T> {
-    /// It is left out.
-    Absent,
-    /// It was refused already.
-    Refused,
-    /// It reads so.
-    Given(Place, T),
-}
-
-impl<T> Field<T> {
-    /// A field that was read from a key of a table.
-    pub(super) fn of(table: &Table<'_>, key: &str, value: Option<T>) -> Self {
-        match (table.get(key), value) {
-            (None, _) => Self::Absent,
-            (Some(_), None) => Self::Refused,
-            (Some((at, _)), Some(value)) => Self::Given(at, value),
-        }
-    }
-
-    /// The value, when there is one.
-    pub(super) const fn given(&self) -> Option<&T> {
-        match self {
-            Self::Given(_, value) => Some(value),
-            Self::Absent | Self::Refused => None,
-        }
-    }
-
-    /// The value, else what is stored; a new object without either is told to need it.
-    pub(super) fn or_stored(
-        self,
-        stored: Option<T>,
-        at: &Place,
-        key: &str,
+    fn parse(
+        table: &Table<'_>,
+        _: &Session<'_>,
         problems: &mut Problems,
-    ) -> Option<T> {
-        match (self, stored) {
-            (Self::Given(_, value), _) | (Self::Absent, Some(value)) => Some(value),
-            (Self::Refused, _) => None,
-            (Self::Absent, None) => {
-                problems.add(&at.key(key), "is missing (required for a new object)");
-                None
-            }
-        }
-    }
-}
-
-pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (at, node) in items {
-        let Some(table) = Table::open(at, node, &["id", "address"], problems) else {
-            continue;
-        };
+    ) -> (Field<String>, Self::Said) {
         let address = table.text("address", problems).and_then(|(at, text)| {
             if is_address(text) {
                 return Some(text.to_owned());
@@ -85,22 +41,90 @@ pub(super) fn parse(items: Vec<(Place, &Node)>, problems: &mut Problems) -> Vec<
             );
             None
         });
-        let address = Field::of(&table, "address", address);
-        let id = table.own_id(problems);
-        entries.push(Entry {
-            id: Field::of(&table, "id", id),
-            at: table.at,
-            address,
-        });
+        let said = Field::of(table, "address", address);
+        (table.own_id(problems), said)
     }
-    refuse_twice(
-        entries
-            .iter()
-            .filter_map(|entry| Some((&entry.at, entry.id.given()?.as_str()))),
-        Some("id"),
-        problems,
-    );
-    entries
+
+    async fn names(db: &mut PgConnection, organisation: &str) -> sqlx::Result<Vec<String>> {
+        machines::names(db, organisation).await
+    }
+
+    async fn taken(
+        db: &mut PgConnection,
+        organisation: &str,
+        ids: &[String],
+    ) -> sqlx::Result<Vec<String>> {
+        machines::taken(db, organisation, ids).await
+    }
+
+    async fn load(
+        db: &mut PgConnection,
+        organisation: &str,
+        ids: Option<&[String]>,
+    ) -> sqlx::Result<BTreeMap<String, Machine>> {
+        let stored = machines::load(db, organisation, ids).await?;
+        Ok(objects(stored, |machine| &machine.id))
+    }
+
+    fn plan(
+        at: &Place,
+        id: Option<&str>,
+        said: Self::Said,
+        before: Before<&Machine>,
+        cx: &mut Planning<'_>,
+    ) -> Option<Machine> {
+        let kept = before.map(|machine| machine.address.clone());
+        let address = said.or_stored(kept, at, "address", &mut cx.problems)?;
+        Some(Machine {
+            id: id?.to_owned(),
+            address,
+        })
+    }
+
+    async fn put(
+        planned: &Planned<Machine>,
+        db: &mut PgConnection,
+        session: &Session<'_>,
+    ) -> Result<(), ApplyError> {
+        let written = machines::put(db, session.organisation, &planned.after).await;
+        written.map_err(|error| ApplyError::taken_meanwhile(error, &planned.at))
+    }
+
+    async fn read(
+        db: &mut PgConnection,
+        organisation: &str,
+        page: &Page<'_>,
+    ) -> sqlx::Result<Vec<(String, Value)>> {
+        let listed = machines::list(db, organisation, page).await?;
+        Ok(listed
+            .into_iter()
+            .map(|machine| (machine.id.clone(), json!(machine)))
+            .collect())
+    }
+
+    fn export(machine: &Machine) -> Value {
+        json!(machine)
+    }
+
+    async fn uses(
+        db: &mut PgConnection,
+        session: &Session<'_>,
+        id: &str,
+    ) -> sqlx::Result<Vec<Use>> {
+        let seats = roster::seats(db, session.organisation).await?;
+        let on_it = seats.into_iter().filter(|(_, _, machine, _)| machine == id);
+        let used = |(agent, _, _, slot)| {
+            let message = format!(
+                "agent {agent} lives in slot {slot} of it; delete it or move it to another machine first"
+            );
+            Use::new("agents", agent, Effect::Blocks, message)
+        };
+        Ok(on_it.map(used).collect())
+    }
+
+    async fn remove(db: &mut PgConnection, session: &Session<'_>, id: &str) -> sqlx::Result<()> {
+        machines::delete(db, session.organisation, id).await
+    }
 }
 
 /// Scheme, host and port; the machine client adds the path.
@@ -122,61 +146,6 @@ fn is_address(text: &str) -> bool {
         && !authority.host().is_empty()
         && (!port_given || authority.port_u16().is_some_and(|port| port != 0))
         && text.len() == "https://".len() + authority.as_str().len()
-}
-
-pub(super) fn plan(
-    entries: Vec<Entry>,
-    stored: &BTreeMap<String, Machine>,
-    taken: &BTreeSet<String>,
-    problems: &mut Problems,
-) -> Vec<Planned<Machine>> {
-    let mut planned = Vec::new();
-    for entry in entries {
-        let id = match entry.id {
-            Field::Given(_, id) => id,
-            // Whatever it is called, it is new.
-            Field::Refused => {
-                entry
-                    .address
-                    .or_stored(None, &entry.at, "address", problems);
-                continue;
-            }
-            Field::Absent => continue,
-        };
-        if taken.contains(&id) {
-            problems.add(
-                &entry.at.key("id"),
-                format!("{id} is a machine of another organisation"),
-            );
-            continue;
-        }
-        let before = stored.get(&id).cloned();
-        let kept = before.as_ref().map(|machine| machine.address.clone());
-        let address = entry
-            .address
-            .or_stored(kept, &entry.at, "address", problems);
-        if let Some(address) = address {
-            let after = Machine {
-                id: id.clone(),
-                address,
-            };
-            planned.push(Planned::new(KIND, id, before, after));
-        }
-    }
-    planned
-}
-
-pub(super) async fn apply(
-    db: &mut PgConnection,
-    organisation: &str,
-    actor: &str,
-    planned: &[Planned<Machine>],
-) -> sqlx::Result<()> {
-    for object in planned.iter().filter(|object| object.changes()) {
-        machines::put(db, organisation, &object.after).await?;
-        object.audit(db, organisation, actor).await?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Problem;
+use super::field::Field;
 use super::node::{Node, Value, at_line};
 use crate::store::agents::is_id;
 use crate::tools::validation::{nearest, shown};
@@ -163,12 +164,12 @@ impl<'a> Table<'a> {
     }
 
     /// The id that names the object.
-    pub(super) fn own_id(&self, problems: &mut Problems) -> Option<String> {
+    pub(super) fn own_id(&self, problems: &mut Problems) -> Field<String> {
         if self.get("id").is_none() {
             problems.add(&self.at.key("id"), "is missing (required)");
-            return None;
         }
-        self.id("id", problems).map(|(_, id)| id)
+        let id = self.id("id", problems).map(|(_, id)| id);
+        Field::of(self, "id", id)
     }
 
     pub(super) fn boolean(&self, key: &str, problems: &mut Problems) -> Option<bool> {

@@ -11,6 +11,7 @@ use super::snapshot::Snapshots;
 use super::tasks::Tasks;
 use crate::machine::Machines;
 use crate::metrics::Metrics;
+use crate::store::events::feed::Feed;
 use crate::vault::Vault;
 
 /// The engine of all runs on this replica. No truth lives in it: what it caches
@@ -27,6 +28,7 @@ pub struct Engine {
     pub(super) inflight: Inflight,
     pub(super) snapshots: Snapshots,
     pub(super) tasks: Tasks,
+    feed: Feed,
 }
 
 impl Engine {
@@ -52,6 +54,7 @@ impl Engine {
             inflight: Inflight::default(),
             snapshots: Snapshots::default(),
             tasks: Tasks::default(),
+            feed: Feed::default(),
         })
     }
 
@@ -65,6 +68,12 @@ impl Engine {
     #[must_use]
     pub const fn vault(&self) -> &Vault {
         &self.vault
+    }
+
+    /// What wakes the readers of events.
+    #[must_use]
+    pub const fn feed(&self) -> &Feed {
+        &self.feed
     }
 
     /// The counters.

@@ -139,11 +139,15 @@ mod tests {
     use crate::store::bindings::Level;
     use crate::store::scripts::Script;
 
-    const BROWSER: [&str; 4] = [
+    const BROWSER: [&str; 8] = [
         "browser_click",
+        "browser_eval",
+        "browser_fill",
         "browser_navigate",
         "browser_screenshot",
+        "browser_scroll",
         "browser_snapshot",
+        "browser_type",
     ];
     const NOTES: [&str; 4] = ["note_delete", "note_find", "note_get", "note_write"];
     const SCRIPTS: [&str; 5] = [

@@ -182,7 +182,7 @@ async fn agent_of(
         Ok(_) | Err(RunError::NotFound(_)) => {}
         Err(error) => return Err(error),
     }
-    let all = agents::of_organisation(db, organisation).await?;
+    let all = agents::roster::load(db, organisation, None).await?;
     let ids = all.iter().map(|agent| agent.id.as_str());
     Err(RunError::NotFound(absent(
         "agent",

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+pub mod list;
+
 /// What an agent may do; an artifact without any is as if it did not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

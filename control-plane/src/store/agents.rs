@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use sqlx::types::Json;
-use uuid::Uuid;
+
+pub mod roster;
 
 /// An agent with its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,112 +91,6 @@ pub async fn find(db: &mut PgConnection, id: &str) -> sqlx::Result<Option<Agent>
         })
     })
     .transpose()
-}
-
-/// An agent as its organisation keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Stored {
-    /// Agent id.
-    pub id: String,
-    /// Its guild.
-    pub guild: String,
-    /// Its machine.
-    pub machine: String,
-    /// Its slot on the machine.
-    pub slot: i16,
-    /// Its configuration.
-    pub config: AgentConfig,
-}
-
-/// Every agent of an organisation, by id.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn of_organisation(
-    db: &mut PgConnection,
-    organisation: &str,
-) -> sqlx::Result<Vec<Stored>> {
-    let rows: Vec<(String, String, String, i16, Json<AgentConfig>)> = sqlx::query_as(
-        "SELECT id, guild, machine, slot, config FROM agents WHERE organisation = $1 ORDER BY id",
-    )
-    .bind(organisation)
-    .fetch_all(db)
-    .await?;
-    let stored = |(id, guild, machine, slot, Json(config))| Stored {
-        id,
-        guild,
-        machine,
-        slot,
-        config,
-    };
-    Ok(rows.into_iter().map(stored).collect())
-}
-
-/// Which of these ids another organisation's agents have.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn taken(
-    db: &mut PgConnection,
-    organisation: &str,
-    ids: &[&str],
-) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar(
-        "SELECT id FROM agents WHERE id = ANY($2) AND organisation <> $1 ORDER BY id",
-    )
-    .bind(organisation)
-    .bind(ids)
-    .fetch_all(db)
-    .await
-}
-
-/// The open runs of these agents, as agent and run. The agents' rows are held, so
-/// that no run starts for them before the transaction ends.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn hold_and_find_open(
-    db: &mut PgConnection,
-    ids: &[&str],
-) -> sqlx::Result<Vec<(String, Uuid)>> {
-    sqlx::query("SELECT id FROM agents WHERE id = ANY($1) ORDER BY id FOR UPDATE")
-        .bind(ids)
-        .execute(&mut *db)
-        .await?;
-    sqlx::query_as(
-        "SELECT agent, id FROM runs WHERE agent = ANY($1) AND state = 'open' ORDER BY agent, id",
-    )
-    .bind(ids)
-    .fetch_all(db)
-    .await
-}
-
-/// Writes an agent, in place of the one there is.
-///
-/// # Errors
-/// When the database does not answer, or when another organisation's agent of
-/// that id appeared in the meantime.
-pub async fn put(db: &mut PgConnection, organisation: &str, agent: &Stored) -> sqlx::Result<()> {
-    let written = sqlx::query(
-        "INSERT INTO agents (id, organisation, guild, machine, slot, config)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT ON CONSTRAINT agents_pkey DO UPDATE SET
-           guild = excluded.guild, machine = excluded.machine, slot = excluded.slot,
-           config = excluded.config
-         WHERE agents.organisation = excluded.organisation",
-    )
-    .bind(&agent.id)
-    .bind(organisation)
-    .bind(&agent.guild)
-    .bind(&agent.machine)
-    .bind(agent.slot)
-    .bind(Json(&agent.config))
-    .execute(db)
-    .await?;
-    if written.rows_affected() == 0 {
-        return Err(sqlx::Error::RowNotFound);
-    }
-    Ok(())
 }
 
 /// Whether text is an id of the contract's grammar: `^[a-z][a-z0-9-]{0,30}$`.

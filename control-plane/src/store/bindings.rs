@@ -4,6 +4,8 @@ use sqlx::PgConnection;
 
 use super::agents::Agent;
 
+pub mod rows;
+
 /// Where a binding stands; the nearest to the agent decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -109,23 +111,6 @@ pub fn enabled(bindings: &[Binding], tool: &str, family: &str) -> bool {
     deciding(bindings, tool, family).is_none_or(|binding| binding.enabled)
 }
 
-/// Every row of an organisation as level, owner, tool and what it says.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn of_organisation(
-    db: &mut PgConnection,
-    organisation: &str,
-) -> sqlx::Result<Vec<(String, String, String, bool)>> {
-    sqlx::query_as(
-        "SELECT level, owner, tool, enabled FROM bindings WHERE organisation = $1
-         ORDER BY level COLLATE \"C\", owner, tool",
-    )
-    .bind(organisation)
-    .fetch_all(db)
-    .await
-}
-
 /// Ids of an organisation's connectors, which are bound like tools.
 ///
 /// # Errors
@@ -135,31 +120,6 @@ pub async fn connectors(db: &mut PgConnection, organisation: &str) -> sqlx::Resu
         .bind(organisation)
         .fetch_all(db)
         .await
-}
-
-/// Writes a row, in place of the one there is.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn put(
-    db: &mut PgConnection,
-    organisation: &str,
-    owner: &str,
-    binding: &Binding,
-) -> sqlx::Result<()> {
-    sqlx::query(
-        "INSERT INTO bindings (organisation, level, owner, tool, enabled) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT ON CONSTRAINT bindings_pkey
-           DO UPDATE SET enabled = excluded.enabled, updated_at = clock_timestamp()",
-    )
-    .bind(organisation)
-    .bind(binding.level.as_str())
-    .bind(owner)
-    .bind(&binding.tool)
-    .bind(binding.enabled)
-    .execute(db)
-    .await?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::agents::Agent;
+use super::events::IssueChange;
 use super::words;
 
 /// One report.
@@ -21,8 +22,21 @@ pub struct Report<'a> {
     pub severity: &'a str,
 }
 
+/// What a report came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filed {
+    /// The issue that counts it.
+    pub issue: i64,
+    /// What became of the issue.
+    pub change: IssueChange,
+    /// The issue's severity: the highest seen.
+    pub severity: String,
+    /// Its reports so far.
+    pub reports: i32,
+}
+
 /// Files a report in the agent's guild: a new issue, or one more on an equal one,
-/// which opens again and shows the highest severity seen. Answers the issue's id.
+/// which opens again and shows the highest severity seen.
 ///
 /// # Errors
 /// When the database does not answer.
@@ -32,17 +46,18 @@ pub async fn report(
     run: Uuid,
     call_id: &str,
     report: Report<'_>,
-) -> sqlx::Result<i64> {
-    let issue: i64 = sqlx::query_scalar(
+) -> sqlx::Result<Filed> {
+    // The status stays at first, so that the answer shows the one before.
+    let (issue, status, severity, reports): (i64, String, String, i32) = sqlx::query_as(
         "INSERT INTO issues AS i
            (organisation, guild, fingerprint, kind, tool_name, summary, severity, reports)
          VALUES ($1, $2, $3, $4, $5, $6, $7, 1)
          ON CONFLICT ON CONSTRAINT issues_fingerprint_key DO UPDATE SET
-           reports = i.reports + 1, status = 'open', last_at = clock_timestamp(),
+           reports = i.reports + 1, last_at = clock_timestamp(),
            severity = CASE WHEN array_position(ARRAY['low', 'medium', 'high'], excluded.severity)
                              > array_position(ARRAY['low', 'medium', 'high'], i.severity)
                            THEN excluded.severity ELSE i.severity END
-         RETURNING id",
+         RETURNING id, status, severity, reports",
     )
     .bind(&agent.organisation)
     .bind(&agent.guild)
@@ -64,9 +79,25 @@ pub async fn report(
     .bind(report.summary)
     .bind(report.detail)
     .bind(report.severity)
-    .execute(db)
+    .execute(&mut *db)
     .await?;
-    Ok(issue)
+    let change = if reports == 1 {
+        IssueChange::New
+    } else if status == "resolved" {
+        sqlx::query("UPDATE issues SET status = 'open' WHERE id = $1")
+            .bind(issue)
+            .execute(db)
+            .await?;
+        IssueChange::Reopened
+    } else {
+        IssueChange::Counted
+    };
+    Ok(Filed {
+        issue,
+        change,
+        severity,
+        reports,
+    })
 }
 
 /// What makes two reports equal: kind, tool and summary, folded, white space

@@ -4,11 +4,7 @@ use super::{Family, Offered, TOOLS};
 
 /// Tools that later versions bring, each with the family that switches it. No
 /// script may stand in their way, and a binding may name one today.
-const COMING: [(&str, Option<Family>); 23] = [
-    ("browser_eval", None),
-    ("browser_fill", None),
-    ("browser_scroll", None),
-    ("browser_type", None),
+const COMING: [(&str, Option<Family>); 19] = [
     ("code_search", None),
     ("code_task", None),
     ("file_read", None),

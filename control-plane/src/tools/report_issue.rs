@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::validation::storable;
 use super::{Answer, Cx, Filter, Offered, Place, Tool, ToolError};
+use crate::store::events::{Event, What};
 use crate::store::issues;
 
 /// Most characters of a summary.
@@ -78,21 +79,38 @@ impl Tool for ReportIssue {
         check(&args)?;
         let summary = storable(args.summary.trim().to_owned());
         let detail = storable(args.detail);
-        let tool_name = args.tool_name.map(storable);
+        let tool_name = args
+            .tool_name
+            .map(|name| storable(name.trim().to_owned()))
+            .filter(|name| !name.is_empty());
         let report = issues::Report {
             kind: &args.kind,
-            tool_name: tool_name
-                .as_deref()
-                .map(str::trim)
-                .filter(|name| !name.is_empty()),
+            tool_name: tool_name.as_deref(),
             summary: &summary,
             detail: &detail,
             severity: &args.severity,
         };
         let caller = cx.caller;
-        let issue =
+        let filed =
             issues::report(cx.db, &caller.agent, caller.run, &caller.call_id, report).await?;
-        Ok(Answer::Text(serde_json::to_string(&Reported { issue })?))
+        let text = serde_json::to_string(&Reported { issue: filed.issue })?;
+        let event = Event {
+            organisation: caller.agent.organisation.clone(),
+            guild: Some(caller.agent.guild.clone()),
+            agent: Some(caller.agent.id.clone()),
+            what: What::Issue {
+                issue: filed.issue,
+                change: filed.change,
+                kind: args.kind,
+                tool_name,
+                summary,
+                severity: filed.severity,
+                reports: filed.reports,
+                run: caller.run,
+                call_id: caller.call_id.clone(),
+            },
+        };
+        Ok(Answer::TextAndEvent(text, Box::new(event)))
     }
 }
 

@@ -55,6 +55,7 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM can't be caught")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT can't be caught")?;
     let (stop, stopped) = watch::channel(false);
+    let fed = tokio::spawn(feed(Arc::clone(&engine), stopped.clone()));
     let maintained = tokio::spawn(Arc::clone(&engine).maintain(stopped.clone(), GRACE));
     let served = http::serve(
         Arc::clone(&engine),
@@ -73,9 +74,14 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
     maintained
         .await
         .context("the maintenance of runs panicked")?;
+    fed.await.context("the feed of events panicked")?;
     engine.pool().close().await;
     tracing::info!("stopped");
     Ok(result?)
+}
+
+async fn feed(engine: Arc<Engine>, stop: watch::Receiver<bool>) {
+    engine.feed().run(engine.pool(), stop).await;
 }
 
 async fn stop_serving(

@@ -31,6 +31,33 @@ struct Click {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Type {
+    target: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fill {
+    target: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scroll {
+    direction: String,
+    target: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Eval {
+    expression: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Nothing {}
 
 /// Answers a request; its limit counts from `started`.
@@ -79,10 +106,15 @@ async fn under_deadline(
     } else {
         Vec::new()
     };
-    reply(result, notes)
+    let mut reply = reply(result, notes)?;
+    if let Some(bytes) = &mut reply.original_bytes {
+        *bytes += session.left_out;
+    }
+    Ok(reply)
 }
 
 async fn perform(session: &mut Session, verb: Verb, request: &Request) -> Result<String, Problem> {
+    let limit = Duration::from_millis(request.limit_ms);
     match verb {
         Verb::Navigate => {
             let Navigate { url } = arguments(request)?;
@@ -94,8 +126,24 @@ async fn perform(session: &mut Session, verb: Verb, request: &Request) -> Result
         }
         Verb::Click => {
             let Click { target } = arguments(request)?;
-            let limit = Duration::from_millis(request.limit_ms);
             session.click(&target, limit).await
+        }
+        Verb::Type => {
+            let Type { target, text } = arguments(request)?;
+            session.type_text(&target, &text, limit).await
+        }
+        Verb::Fill => {
+            let Fill { target, value } = arguments(request)?;
+            session.fill(&target, &value, limit).await
+        }
+        Verb::Scroll => {
+            let Scroll { direction, target } = arguments(request)?;
+            session.scroll(&direction, target.as_deref(), limit).await
+        }
+        Verb::Eval => {
+            let Eval { expression } = arguments(request)?;
+            let most = request.max_output_bytes;
+            session.evaluate(&expression, limit, most).await
         }
         Verb::Screenshot => {
             let Nothing {} = arguments(request)?;

@@ -11,17 +11,29 @@ pub enum Verb {
     Snapshot,
     /// Clicks one element.
     Click,
+    /// Types text into one field.
+    Type,
+    /// Replaces what one field holds.
+    Fill,
+    /// Scrolls a panel or the window.
+    Scroll,
     /// Writes a picture of the viewport.
     Screenshot,
+    /// Runs JavaScript in the page.
+    Eval,
 }
 
 impl Verb {
     /// Every verb with its word on the command line.
-    pub const ALL: [(&str, Self); 4] = [
+    pub const ALL: [(&str, Self); 8] = [
         ("navigate", Self::Navigate),
         ("snapshot", Self::Snapshot),
         ("click", Self::Click),
+        ("type", Self::Type),
+        ("fill", Self::Fill),
+        ("scroll", Self::Scroll),
         ("screenshot", Self::Screenshot),
+        ("eval", Self::Eval),
     ];
 }
 
@@ -110,7 +122,7 @@ mod tests {
     fn an_unknown_verb_is_refused_with_the_allowed_ones() {
         assert_eq!(
             parse("dance --port 9301 --home /home/ada").unwrap_err(),
-            "unknown verb dance; allowed are navigate, snapshot, click, screenshot"
+            "unknown verb dance; allowed are navigate, snapshot, click, type, fill, scroll, screenshot, eval"
         );
     }
 
@@ -118,7 +130,7 @@ mod tests {
     fn every_problem_is_told_at_once() {
         assert_eq!(
             parse("--port x").unwrap_err(),
-            "--port takes a number from 1 to 65535; a verb is missing; allowed are navigate, snapshot, click, screenshot; --home is missing"
+            "--port takes a number from 1 to 65535; a verb is missing; allowed are navigate, snapshot, click, type, fill, scroll, screenshot, eval; --home is missing"
         );
     }
 }

@@ -33,7 +33,11 @@ const SCRIPT: &str = concat!(
     include_str!("page/css.js"),
     include_str!("page/engine.js"),
     include_str!("page/snapshot.js"),
-    include_str!("page/action.js"),
+    include_str!("page/ready.js"),
+    include_str!("page/click.js"),
+    include_str!("page/field.js"),
+    include_str!("page/scroll.js"),
+    include_str!("page/entry.js"),
     "return collectFrames(); })()"
 );
 

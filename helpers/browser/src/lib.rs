@@ -1,17 +1,23 @@
 //! Drives the agent's own Chrome over its DevTools port, one process for each tool call.
 
 mod address;
+mod after;
 mod call;
 mod click;
 mod command_line;
 mod endpoint;
+mod eval;
 mod event;
+mod field;
 mod files;
 mod frame;
+mod keys;
 mod memory;
 mod navigate;
 mod problem;
+mod ready;
 mod screenshot;
+mod scroll;
 mod session;
 mod settle;
 mod snapshot;

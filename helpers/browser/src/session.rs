@@ -10,8 +10,10 @@ use chromiumoxide::cdp::browser_protocol::browser::{
 use chromiumoxide::cdp::browser_protocol::input::{
     DispatchMouseEventParams, DispatchMouseEventType, MouseButton,
 };
+use chromiumoxide::cdp::js_protocol::runtime::TerminateExecutionParams;
 
 use crate::endpoint;
+use crate::keys::Key;
 use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::watch::shortened;
@@ -31,6 +33,12 @@ pub struct Session {
     pub(crate) doing: &'static str,
     /// A mouse button went down at this point and has not come up.
     pub(crate) pressed: Option<(f64, f64)>,
+    /// A key went down and has not come up.
+    pub(crate) held: Option<Key>,
+    /// A script of the caller's is running in the page.
+    pub(crate) running: bool,
+    /// Bytes of the answer that never left the page.
+    pub(crate) left_out: u64,
 }
 
 impl Session {
@@ -52,6 +60,9 @@ impl Session {
             notes: Vec::new(),
             doing: "connecting to the browser",
             pressed: None,
+            held: None,
+            running: false,
+            left_out: 0,
         })
     }
 
@@ -77,19 +88,28 @@ impl Session {
         }
     }
 
-    /// Lets go of a mouse button that a cut-off click left down.
+    /// Lets go of what a cut-off call left: a mouse button or key that is down, a
+    /// script that runs.
     pub(crate) async fn release(&mut self) -> Result<(), Problem> {
-        let (Some((x, y)), Some(session)) = (self.pressed.take(), self.wire.watch.session.clone())
-        else {
+        let Some(session) = self.wire.watch.session.clone() else {
             return Ok(());
         };
-        self.wire
-            .call(
-                Some(&session),
-                mouse(DispatchMouseEventType::MouseReleased, x, y),
-            )
-            .await
-            .map(|_| ())
+        let at = Some(session.as_str());
+        let mut last = None;
+        if std::mem::take(&mut self.running) {
+            last = Some(self.wire.submit(at, TerminateExecutionParams::default())?);
+        }
+        if let Some((x, y)) = self.pressed.take() {
+            let up = mouse(DispatchMouseEventType::MouseReleased, x, y);
+            last = Some(self.wire.submit(at, up)?);
+        }
+        if let Some(key) = self.held.take() {
+            last = Some(self.wire.submit(at, key.up())?);
+        }
+        match last {
+            Some(ticket) => self.wire.reply(ticket).await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     /// Lines on what happened beside the answer, each once.

@@ -1,43 +1,21 @@
-//! `/v1/operator`: the operator's document.
+//! `/v1/operator`: what operators set up and read.
 
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::Response;
+pub(in crate::http) mod apply;
+pub(in crate::http) mod delete;
+pub(in crate::http) mod export;
+pub(in crate::http) mod kinds;
 
 use super::query::Parameters;
-use crate::http::Api;
 use crate::http::auth::Operator;
-use crate::http::error::{ApiError, body};
-use crate::http::payload::Payload;
-use crate::operator::{self, Format};
 
-/// `POST /v1/operator/apply?dry_run=`; JSON, or TOML when the content type says so.
-pub(in crate::http) async fn apply(
-    operator: Operator,
-    State(api): State<Api>,
-    mut query: Parameters,
-    headers: HeaderMap,
-    Payload(bytes): Payload,
-) -> Result<Response, ApiError> {
-    let dry_run = query.word("dry_run", &["true", "false"]) == Some("true");
-    query.finish()?;
-    let actor = format!("token:{}", operator.token);
-    let applied = operator::apply(
-        api.engine.pool(),
-        &operator.organisation,
-        &actor,
-        &bytes,
-        format(&headers),
-        dry_run,
-    )
-    .await?;
-    Ok(body(StatusCode::OK, &applied))
+impl Operator {
+    /// The actor of audit rows and revisions.
+    pub(in crate::http) fn actor(&self) -> String {
+        format!("operator:{}", self.token)
+    }
 }
 
-fn format(headers: &HeaderMap) -> Format {
-    let is_toml = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|text| text.to_ascii_lowercase().contains("toml"));
-    if is_toml { Format::Toml } else { Format::Json }
+/// `dry_run` of a request that changes something.
+fn dry_run(query: &mut Parameters) -> bool {
+    query.word("dry_run", &["true", "false"]) == Some("true")
 }

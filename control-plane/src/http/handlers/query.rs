@@ -1,6 +1,7 @@
 //! Query parameters, every problem at once.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
@@ -69,6 +70,21 @@ impl Parameters {
         let found = Uuid::try_parse(&text).ok();
         if found.is_none() {
             self.problem(name, &text, "allowed is the `next` of a list before");
+        }
+        found
+    }
+
+    /// A whole number in a range.
+    pub(super) fn integer(
+        &mut self,
+        name: &'static str,
+        range: RangeInclusive<i64>,
+    ) -> Option<i64> {
+        let text = self.text(name)?;
+        let found = text.parse().ok().filter(|number| range.contains(number));
+        if found.is_none() {
+            let (least, most) = (range.start(), range.end());
+            self.problem(name, &text, &format!("allowed are {least} to {most}"));
         }
         found
     }

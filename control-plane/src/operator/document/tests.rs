@@ -2,9 +2,14 @@
 
 use super::*;
 
+const ACME: Session<'static> = Session {
+    organisation: "acme",
+    actor: "operator:test",
+};
+
 #[track_caller]
 fn check(format: Format, text: &str, expected: &[(&str, &str)]) {
-    let document = match read(text.as_bytes(), format, "acme") {
+    let document = match read(text.as_bytes(), format, &ACME) {
         Ok(document) => document,
         Err(problems) => panic!("unreadable: {problems:?}"),
     };
@@ -84,7 +89,7 @@ slot = "1"
             ),
             (
                 "agents[1].id",
-                "user is the operator's name in the group chat; choose another id (line 6)",
+                "user is the operator's name in the group chat; choose another id (line 7)",
             ),
         ],
     );
@@ -158,10 +163,6 @@ fn a_binding_switches_what_bindings_switch_at_one_level() {
                 "there is no tool or family of that name; allowed: a tool's name, or a family: note, record, memory, script, schedule, secret, group_post; did you mean note_write?",
             ),
             (
-                "bindings[4].connector",
-                "bindings of connectors are not part of this version; a binding names a tool or a family",
-            ),
-            (
                 "bindings[5]",
                 "names none; exactly one of agent, guild and organisation = true is expected",
             ),
@@ -217,7 +218,7 @@ fn a_repository_has_a_name_and_an_address_without_a_user() {
 
 #[test]
 fn what_is_no_document_is_told() {
-    let told = |format, text: &[u8]| read(text, format, "acme").err().map(|list| list.len());
+    let told = |format, text: &[u8]| read(text, format, &ACME).err().map(|list| list.len());
     assert_eq!(told(Format::Json, b"{"), Some(1));
     assert_eq!(told(Format::Json, b"[]"), Some(1));
     assert_eq!(told(Format::Json, b""), Some(1));

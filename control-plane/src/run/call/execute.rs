@@ -22,6 +22,7 @@ use super::target::Target;
 use crate::metrics::Outcome;
 use crate::run::arguments;
 use crate::store::calls::{self, Destination, Message};
+use crate::store::events::{self, Event};
 use crate::store::scripts;
 use crate::telemetry::chain;
 use crate::tools::{self, AfterCommit, Answer, Caller, Cx, MachineCall, ToolError};
@@ -56,7 +57,7 @@ struct Batch {
 
 /// What a handler came to inside its transaction.
 enum Handled {
-    Result(Raw, Option<AfterCommit>),
+    Result(Raw, Option<AfterCommit>, Option<Box<Event>>),
     Remote(Box<MachineCall>),
 }
 
@@ -199,8 +200,8 @@ impl Engine {
                 self.send_off(tx, call, machine_call, (target, snapshot), later)
                     .await
             }
-            Ok(Handled::Result(raw, after)) => {
-                let message = self.store(tx, call, &target, raw).await?;
+            Ok(Handled::Result(raw, after, event)) => {
+                let message = self.store(tx, call, &target, raw, event.as_deref()).await?;
                 if let Some(after) = after {
                     self.afterwards(&snapshot, after);
                 }
@@ -213,7 +214,9 @@ impl Engine {
                     .execute(&mut *tx)
                     .await?;
                 let raw = Raw::from_tool_error(&error, &call.name, &call.call_id);
-                Ok(Step::Stored(self.store(tx, call, &target, raw).await?))
+                Ok(Step::Stored(
+                    self.store(tx, call, &target, raw, None).await?,
+                ))
             }
         }
     }
@@ -255,9 +258,13 @@ impl Engine {
         call: &Claimed,
         target: &Target,
         raw: Raw,
+        event: Option<&Event>,
     ) -> Result<Message, RunError> {
         let stamped = self.stamp(call, target, raw);
         if stamped.store(&mut tx, call.run, &call.call_id).await? {
+            if let Some(event) = event {
+                events::record(&mut tx, event).await?;
+            }
             tx.commit().await?;
             self.count(target.label(), stamped.is_error(), call.started);
             return Ok(message_of(&stamped));
@@ -369,8 +376,13 @@ async fn handle(
                 db,
             };
             Ok(match tool.run(cx, arguments).await? {
-                Answer::Text(text) => Handled::Result(Raw::text(text), None),
-                Answer::TextThen(text, after) => Handled::Result(Raw::text(text), Some(after)),
+                Answer::Text(text) => Handled::Result(Raw::text(text), None, None),
+                Answer::TextThen(text, after) => {
+                    Handled::Result(Raw::text(text), Some(after), None)
+                }
+                Answer::TextAndEvent(text, event) => {
+                    Handled::Result(Raw::text(text), None, Some(event))
+                }
                 Answer::OnMachine(machine_call) => Handled::Remote(Box::new(machine_call)),
             })
         }

@@ -1,4 +1,4 @@
-//! Clicking: what must hold before the mouse goes down, where it goes, and what changed afterwards.
+//! Actionability: what must hold of an element before something is done to it, and what stands in the way.
 
 const FRAME_WAIT_MS = 250;
 const ALIGNMENTS = ["end", "center", "start"];
@@ -57,7 +57,7 @@ function clippedCentre(box) {
 
 function blockedBy(element, box, x, y) {
   const hit = deepestAt(x, y);
-  if (!hit) return "the point to click lies outside of the page";
+  if (!hit) return "its middle lies outside of the page";
   const lifted = closestAcross(box, "button, [role=button], a, [role=link]") ?? box;
   if (composedContains(lifted, hit)) return null;
   for (let at = hit; at; at = parentOrHost(at)) if (at.tagName === "LABEL" && at.control === element) return null;
@@ -72,60 +72,6 @@ function describe(element) {
   const name = tidy(nameOf(element));
   if (role && name) return `${role} ${JSON.stringify(cut(name, 120))}`;
   return preview(element);
-}
-
-let acted = null;
-
-const MOUSE_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick"];
-
-/// Keeps the mouse's events from anything but the element: a page that moves
-/// between the look and the click must not have something else clicked.
-function guardClick(element, box, role) {
-  const guard = (event) => {
-    if (!event.isTrusted) return;
-    const path = event.composedPath();
-    const lifted = closestAcross(box, "button, [role=button], a, [role=link]") ?? box;
-    const label = path.some((at) => at.tagName === "LABEL" && at.control === element);
-    const landed = label || path.includes(element) || path.includes(lifted);
-    acted.landed = acted.landed === false ? false : landed;
-    if (!landed) {
-      event.preventDefault();
-      event.stopImmediatePropagation();
-    }
-  };
-  acted?.release();
-  const release = () => MOUSE_EVENTS.forEach((name) => removeEventListener(name, guard, true));
-  MOUSE_EVENTS.forEach((name) => addEventListener(name, guard, true));
-  acted = { element, role, states: statesOf(element, role).join(" "), landed: null, release };
-}
-
-/// Makes the one element of the set ready; answers a point in this frame's
-/// viewport, or what stood in the way.
-async function prepare(attempt) {
-  const element = current[0];
-  forget();
-  if (!element?.isConnected) return { blocked: "the element left the page", gone: true };
-  const box = clickBox(element);
-  if (!isVisible(box)) return { blocked: "the element is not visible" };
-  if (disabledOf(controlOf(element))) return { blocked: "the element is disabled" };
-  await nextFrame();
-  const before = box.getBoundingClientRect();
-  await nextFrame();
-  if (!box.isConnected) return { blocked: "the element left the page", gone: true };
-  if (!sameBox(before, box.getBoundingClientRect())) return { blocked: "the element is moving" };
-  forget();
-  if (attempt === 0) box.scrollIntoViewIfNeeded(true);
-  else {
-    const align = ALIGNMENTS[attempt % ALIGNMENTS.length];
-    box.scrollIntoView({ block: align, inline: align, behavior: "instant" });
-  }
-  const point = clippedCentre(box);
-  if (!point) return { blocked: "the element is outside of the viewport and can't be scrolled into it" };
-  const blocked = blockedBy(element, box, point.x, point.y);
-  if (blocked) return { blocked };
-  const role = roleOf(element) ?? "";
-  guardClick(element, box, role);
-  return { x: point.x, y: point.y, label: describe(element), toggles: isToggle(element) || ROLES_WITH.checked.includes(role) };
 }
 
 /// Carries a point of a child frame into this document; answers what lies over the frame.
@@ -153,30 +99,22 @@ function throughFrame(index, x, y) {
   return point;
 }
 
-/// Two frames after the click: did it land, and which states changed.
-async function outcome() {
+/// Waits two frames with the element at rest and scrolls to it; answers its
+/// middle in this frame's viewport, or what stood in the way.
+async function reach(element, box, attempt, coverMatters) {
   await nextFrame();
+  const before = box.getBoundingClientRect();
   await nextFrame();
-  if (!acted) return {};
+  if (!box.isConnected) return { blocked: "the element left the page", gone: true };
+  if (!sameBox(before, box.getBoundingClientRect())) return { blocked: "the element is moving" };
   forget();
-  acted.release();
-  const { element, role, states, landed } = acted;
-  const now = element.isConnected ? statesOf(element, role).join(" ") : null;
-  return { landed, before: states, after: now };
-}
-
-function guarded(work) {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Refusal) return { refused: error.message };
-    throw error;
+  if (attempt === 0) box.scrollIntoViewIfNeeded(true);
+  else {
+    const align = ALIGNMENTS[attempt % ALIGNMENTS.length];
+    box.scrollIntoView({ block: align, inline: align, behavior: "instant" });
   }
+  const point = clippedCentre(box);
+  if (!point) return { blocked: "the element is outside of the viewport and can't be scrolled into it" };
+  const blocked = coverMatters ? blockedBy(element, box, point.x, point.y) : null;
+  return blocked ? { blocked } : point;
 }
-
-globalThis.guildsPage = {
-  begin: (selector) => guarded(() => begin(selector)),
-  pick: (index) => guarded(() => pick(index)),
-  query: (selector) => guarded(() => ({ found: query(selector).map((element) => element.id || element.localName) })),
-  previews, place, collectFrames, frameElement, snapshot, countTargets, prepare, throughFrame, outcome,
-};

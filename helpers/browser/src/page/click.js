@@ -1,0 +1,53 @@
+//! Clicking: where the mouse goes, that nothing else is hit, and what changed afterwards.
+
+let acted = null;
+
+const MOUSE_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick"];
+
+/// Keeps the mouse's events from anything but the element: a page that moves
+/// between the look and the click must not have something else clicked.
+function guardClick(element, box, role) {
+  const guard = (event) => {
+    if (!event.isTrusted) return;
+    const path = event.composedPath();
+    const lifted = closestAcross(box, "button, [role=button], a, [role=link]") ?? box;
+    const label = path.some((at) => at.tagName === "LABEL" && at.control === element);
+    const landed = label || path.includes(element) || path.includes(lifted);
+    acted.landed = acted.landed === false ? false : landed;
+    if (!landed) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  };
+  acted?.release();
+  const release = () => MOUSE_EVENTS.forEach((name) => removeEventListener(name, guard, true));
+  MOUSE_EVENTS.forEach((name) => addEventListener(name, guard, true));
+  acted = { element, role, states: statesOf(element, role).join(" "), landed: null, release };
+}
+
+/// Makes the one element of the set ready for the mouse.
+async function prepareClick(attempt) {
+  const element = current[0];
+  forget();
+  if (!element?.isConnected) return { blocked: "the element left the page", gone: true };
+  const box = clickBox(element);
+  if (!isVisible(box)) return { blocked: "the element is not visible" };
+  if (disabledOf(controlOf(element))) return { blocked: "the element is disabled" };
+  const point = await reach(element, box, attempt, true);
+  if (point.blocked) return point;
+  const role = roleOf(element) ?? "";
+  guardClick(element, box, role);
+  return { x: point.x, y: point.y, label: describe(element), toggles: isToggle(element) || ROLES_WITH.checked.includes(role) };
+}
+
+/// Two frames after the click: did it land, and which states changed.
+async function outcome() {
+  await nextFrame();
+  await nextFrame();
+  if (!acted) return {};
+  forget();
+  acted.release();
+  const { element, role, states, landed } = acted;
+  const now = element.isConnected ? statesOf(element, role).join(" ") : null;
+  return { landed, before: states, after: now };
+}

@@ -1,0 +1,30 @@
+//! What the helper may call.
+
+function guarded(work) {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) return { refused: error.message };
+    throw error;
+  }
+}
+
+async function guardedLater(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) return { refused: error.message };
+    throw error;
+  }
+}
+
+globalThis.guildsPage = {
+  begin: (selector) => guarded(() => begin(selector)),
+  pick: (index) => guarded(() => pick(index)),
+  query: (selector) => guarded(() => ({ found: query(selector).map((element) => element.id || element.localName) })),
+  previews, place, collectFrames, frameElement, snapshot, countTargets, throughFrame,
+  prepareClick, outcome,
+  prepareField: (wish, attempt, value) => guardedLater(() => prepareField(wish, attempt, value)),
+  takeFocus, fill: (value) => guarded(() => fill(value)), readBack,
+  frameArea, scrollers, scrollFrom, scrolled,
+};
