@@ -31,3 +31,4 @@ pub use call::answer;
 pub use command_line::{CommandLine, Verb};
 pub use problem::Problem;
 pub use session::Session;
+pub use target::Matching;

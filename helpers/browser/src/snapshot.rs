@@ -147,22 +147,6 @@ impl Session {
         Ok(url.unwrap_or_default().to_owned())
     }
 
-    /// What a selector matches in each frame, in order: the id of each element,
-    /// its tag where it has none.
-    ///
-    /// # Errors
-    /// A refusal when it is no selector.
-    pub async fn matching(&mut self, selector: &str) -> Result<Vec<String>, Problem> {
-        let mut names = Vec::new();
-        for frame in self.frames().await? {
-            let answer = self.ask(&frame, "query", &[json!(selector)]).await?;
-            let found = answer.get("found").and_then(Value::as_array);
-            let found = found.map(Vec::as_slice).unwrap_or_default();
-            names.extend(found.iter().filter_map(Value::as_str).map(str::to_owned));
-        }
-        Ok(names)
-    }
-
     /// Address and title of the page, for the end of a result.
     pub(crate) async fn where_it_is(&mut self) -> Result<(String, String), Problem> {
         let frame = self.main_frame().await?;

@@ -26,7 +26,74 @@ struct Stand {
     nth: Option<i64>,
 }
 
+/// What a selector came to, for tests that compare.
+#[derive(Debug, Default)]
+pub struct Matching {
+    /// Frame and place of each element, places counted over all elements of a frame's document.
+    pub places: Vec<(usize, u64)>,
+    /// The id of each element, its tag where it has none.
+    pub names: Vec<String>,
+    /// The refusal, when it is more than one.
+    pub strict: Option<String>,
+}
+
 impl Session {
+    /// What each selector matches on the page as it is; of the first `strict`
+    /// also how the refusal for more than one reads.
+    ///
+    /// # Errors
+    /// When the page can't be asked; what is no selector has its refusal in its place.
+    pub async fn matching(
+        &mut self,
+        selectors: &[String],
+        strict: usize,
+    ) -> Result<Vec<Result<Matching, String>>, Problem> {
+        let frames = self.frames().await?;
+        let mut all = Vec::with_capacity(selectors.len());
+        for (number, selector) in selectors.iter().enumerate() {
+            let found = if number < strict {
+                self.resolve(&frames, selector).await
+            } else {
+                self.narrow(&frames, selector).await.map(|_| Found::None)
+            };
+            all.push(match found {
+                Ok(found) => Ok(self.matched(&frames, found).await?),
+                Err(Problem::Refused(why)) => Err(why),
+                Err(problem) => return Err(problem),
+            });
+        }
+        Ok(all)
+    }
+
+    /// Role and name of every element of the main frame that has a role, for tests that compare.
+    ///
+    /// # Errors
+    /// When the page can't be asked.
+    pub async fn every_role(&mut self) -> Result<Vec<Value>, Problem> {
+        let frame = self.main_frame().await?;
+        match self.ask(&frame, "everyRole", &[]).await? {
+            Value::Array(elements) => Ok(elements),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    async fn matched(&mut self, frames: &[Frame], found: Found) -> Result<Matching, Problem> {
+        let mut matching = Matching::default();
+        if let Found::Many(why) = found {
+            matching.strict = Some(why);
+        }
+        for (index, frame) in frames.iter().enumerate() {
+            let elements = self.ask(frame, "matched", &[]).await?;
+            for element in elements.as_array().map(Vec::as_slice).unwrap_or_default() {
+                let place = element.get("place").and_then(Value::as_u64);
+                let name = element.get("name").and_then(Value::as_str);
+                matching.places.push((index, place.unwrap_or(u64::MAX)));
+                matching.names.push(name.unwrap_or_default().to_owned());
+            }
+        }
+        Ok(matching)
+    }
+
     /// Resolves `target` in every frame; the element found stays chosen there.
     ///
     /// # Errors
@@ -36,6 +103,22 @@ impl Session {
         frames: &[Frame],
         target: &str,
     ) -> Result<Found, Problem> {
+        let stands = self.narrow(frames, target).await?;
+        let total: u64 = stands.iter().map(|stand| stand.count).sum();
+        Ok(match total {
+            0 => Found::None,
+            1 => Found::One(
+                stands
+                    .iter()
+                    .position(|stand| stand.count == 1)
+                    .unwrap_or_default(),
+            ),
+            _ => Found::Many(self.strict_refusal(frames, target, &stands, total).await?),
+        })
+    }
+
+    /// Takes every frame through all parts of the target; what is left is each frame's set.
+    async fn narrow(&mut self, frames: &[Frame], target: &str) -> Result<Vec<Stand>, Problem> {
         let mut stands = self.everywhere(frames, "begin", |_| json!(target)).await?;
         while let Some(nth) = stands.first().and_then(|stand| stand.nth) {
             let chosen = place(
@@ -49,17 +132,7 @@ impl Session {
                 })
                 .await?;
         }
-        let total: u64 = stands.iter().map(|stand| stand.count).sum();
-        Ok(match total {
-            0 => Found::None,
-            1 => Found::One(
-                stands
-                    .iter()
-                    .position(|stand| stand.count == 1)
-                    .unwrap_or_default(),
-            ),
-            _ => Found::Many(self.strict_refusal(frames, target, &stands, total).await?),
-        })
+        Ok(stands)
     }
 
     async fn everywhere(

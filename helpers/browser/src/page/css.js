@@ -1,266 +1,179 @@
-//! CSS selectors that pierce open shadow roots, with the pseudo-classes that look at text and visibility.
+//! The grammar of CSS selectors with the pseudo-classes that look at text, visibility and layout.
 
-const OWN_PSEUDOS = ["has-text", "text", "text-is", "text-matches", "visible", "nth-match", "light"];
-const NESTING_PSEUDOS = ["is", "where", "not", "has"];
+const SELECTOR_PSEUDOS = ["is", "where", "not", "has", "light"];
+const TEXT_PSEUDOS = ["text", "text-is", "has-text"];
+const LAYOUT_NAMES = ["left-of", "right-of", "above", "below", "near"];
+const OWN_PSEUDOS = new Set([...SELECTOR_PSEUDOS, ...TEXT_PSEUDOS, ...LAYOUT_NAMES, "text-matches", "scope", "visible", "nth-match"]);
 const HINTS = { contains: ':has-text("…")', eq: ">> nth=…", first: ">> nth=0", last: ">> nth=-1" };
 
-/// A selector list: complex selectors of compounds `{ css, tests, combinator }`,
-/// where `combinator` binds a compound to the one before it.
+/// A selector list: complex selectors, each a list of compounds
+/// `{ css, functions: [{ name, args }], combinator }`, where `combinator` binds a
+/// compound to the next one; `css` is what the browser itself can match.
 function parseCss(source) {
-  const reader = { source, at: 0 };
-  const list = readList(reader, false);
-  if (reader.at < source.length) cssError(reader, `unexpected ${JSON.stringify(source[reader.at])}`);
+  const reader = { source, tokens: cssTokens(source), at: 0 };
+  const list = readArguments(reader);
+  if (reader.at < reader.tokens.length) unexpected(reader);
+  if (list.some((one) => !Array.isArray(one))) cssError(source, 0, "a selector is expected, not a string or number");
   return list;
 }
 
-function cssError(reader, what) {
-  refuse(`css=${reader.source}: ${what} at character ${reader.at + 1}; write a class or id with special characters as CSS.escape does`);
+function peek(reader) {
+  return reader.tokens[reader.at] ?? { kind: "end", text: "the end", at: reader.source.length };
+}
+
+function isDelim(token, characters) {
+  return token.kind === "delim" && characters.includes(token.text);
+}
+
+function unexpected(reader) {
+  const token = peek(reader);
+  cssError(reader.source, token.at, token.kind === "end" ? "something is missing" : `unexpected ${JSON.stringify(token.text)}`);
 }
 
 function skipSpace(reader) {
-  const start = reader.at;
-  while (/\s/.test(reader.source[reader.at] ?? "")) reader.at++;
-  return reader.at > start;
+  while (peek(reader).kind === "space") reader.at++;
 }
 
-function readList(reader, relative) {
-  const list = [];
-  for (;;) {
-    list.push(readComplex(reader, relative));
-    skipSpace(reader);
-    if (reader.source[reader.at] !== ",") return list;
-    reader.at++;
-  }
-}
-
-function readComplex(reader, relative) {
-  const compounds = [];
-  skipSpace(reader);
-  let combinator = relative ? " " : "";
-  if (/[>+~]/.test(reader.source[reader.at] ?? "")) {
-    combinator = reader.source[reader.at++];
-    skipSpace(reader);
-  }
-  if (combinator !== "") compounds.push({ css: "", tests: [], scope: true, combinator: "" });
-  for (;;) {
-    const compound = readCompound(reader);
-    compound.combinator = combinator;
-    compounds.push(compound);
-    const spaced = skipSpace(reader);
-    const next = reader.source[reader.at];
-    if (next === undefined || next === "," || next === ")") return compounds;
-    if (/[>+~]/.test(next)) {
-      combinator = next;
-      reader.at++;
-      skipSpace(reader);
-    } else if (spaced) combinator = " ";
-    else cssError(reader, `unexpected ${JSON.stringify(next)}`);
-  }
-}
-
-function readCompound(reader) {
-  const compound = { css: "", tests: [], scope: false, combinator: "" };
-  const start = reader.at;
-  for (;;) {
-    const rest = reader.source.slice(reader.at);
-    const plain = /^(?:\*|[.#]?-?(?:[_a-zA-Z\u0080-\uffff]|\\[^\n]|-)(?:[\w-]|[\u0080-\uffff]|\\[^\n])*)/.exec(rest);
-    const attribute = /^\[\s*[\w:|\\-]+\s*(?:[*^$|~]?=\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s\]"']+)\s*[iIsS]?\s*)?\]/s.exec(rest);
-    if (plain && (/^[.#]/.test(rest) || reader.at === start)) {
-      compound.css += plain[0];
-      reader.at += plain[0].length;
-    } else if (attribute) {
-      compound.css += attribute[0];
-      reader.at += attribute[0].length;
-    } else if (rest[0] === ":") readPseudo(reader, compound);
-    else break;
-  }
-  if (reader.at === start) cssError(reader, `unexpected ${JSON.stringify(reader.source[reader.at] ?? "the end")}`);
-  try {
-    if (compound.css) document.createDocumentFragment().querySelector(compound.css);
-  } catch {
-    cssError(reader, `${JSON.stringify(compound.css)} is not a CSS selector`);
-  }
-  return compound;
-}
-
-function readPseudo(reader, compound) {
-  const head = /^::?[\w-]+/.exec(reader.source.slice(reader.at))?.[0];
-  if (!head) cssError(reader, "a pseudo-class is missing");
-  const name = head.slice(1).toLowerCase();
-  if (HINTS[name]) refuse(`:${name} is not CSS; use ${HINTS[name]}`);
-  reader.at += head.length;
-  const open = reader.source[reader.at] === "(";
-  if (name === "scope" && !open) {
-    compound.scope = true;
-    return;
-  }
-  if (!open) {
-    if (name === "visible") compound.tests.push((element) => isVisible(element));
-    else if (OWN_PSEUDOS.includes(name)) refuse(`:${name} needs an argument in parentheses`);
-    else compound.css += head;
-    return;
-  }
-  reader.at++;
-  if (NESTING_PSEUDOS.includes(name)) {
-    const list = readList(reader, name === "has");
-    closeParenthesis(reader);
-    compound.tests.push(nestingTest(name, list));
-  } else if (name === "nth-match") {
-    const inner = readNthMatch(reader);
-    compound.tests.push((element, cx) => queryCss(cx.root, inner.list)[inner.index - 1] === element);
-  } else if (name === "light") refuse(":light( is not supported; leave it out, open shadow roots are searched too");
-  else if (OWN_PSEUDOS.includes(name)) {
-    compound.tests.push(textTest(name, readArguments(reader)));
-  } else {
-    const end = matchingParenthesis(reader);
-    compound.css += `${head}(${reader.source.slice(reader.at, end)})`;
-    reader.at = end + 1;
-  }
-}
-
-function nestingTest(name, list) {
-  if (name === "has") return (element, cx) => queryCss(element, list, cx.root).length > 0;
-  if (name === "not") return (element, cx) => !list.some((complex) => matchesComplex(element, complex, cx));
-  return (element, cx) => list.some((complex) => matchesComplex(element, complex, cx));
-}
-
-function closeParenthesis(reader) {
-  skipSpace(reader);
-  if (reader.source[reader.at] !== ")") cssError(reader, "a parenthesis is not closed");
-  reader.at++;
-}
-
-function matchingParenthesis(reader) {
-  let depth = 1;
-  for (let at = reader.at; at < reader.source.length; at++) {
-    const character = reader.source[at];
-    if (character === "\\") at++;
-    else if (character === '"' || character === "'") {
-      const end = reader.source.indexOf(character, at + 1);
-      if (end === -1) break;
-      at = end;
-    } else if (character === "(") depth++;
-    else if (character === ")" && --depth === 0) return at;
-  }
-  return cssError(reader, "a parenthesis is not closed");
-}
-
+/// What stands between the parentheses of one of our own pseudo-classes.
 function readArguments(reader) {
   const values = [];
   for (;;) {
     skipSpace(reader);
-    const quoted = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')/s.exec(reader.source.slice(reader.at));
-    if (!quoted) cssError(reader, "a string in quotes is expected");
-    values.push((quoted[1] ?? quoted[2]).replace(/\\(.)/gs, "$1"));
-    reader.at += quoted[0].length;
+    const token = peek(reader);
+    if (token.kind === "number" || token.kind === "string") {
+      values.push(token.value);
+      reader.at++;
+    } else values.push(readComplex(reader));
     skipSpace(reader);
-    if (reader.source[reader.at] !== ",") break;
+    if (!isDelim(peek(reader), ",")) return values;
     reader.at++;
   }
-  closeParenthesis(reader);
-  return values;
 }
 
-function readNthMatch(reader) {
-  const list = [readComplex(reader, false)];
+function readComplex(reader) {
+  const compounds = [];
+  // A selector that begins with a combinator is relative to its scope.
+  if (isDelim(peek(reader), ">+~")) compounds.push({ css: "", functions: [{ name: "scope", args: [] }], combinator: " " });
+  else compounds.push(readCompound(reader));
   for (;;) {
+    const before = reader.at;
     skipSpace(reader);
-    if (reader.source[reader.at] !== ",") cssError(reader, ":nth-match takes a selector, a comma and a number");
+    const token = peek(reader);
+    if (isDelim(token, ">+~")) {
+      compounds[compounds.length - 1].combinator = token.text;
+      reader.at++;
+      skipSpace(reader);
+    } else if (token.kind === "end" || isDelim(token, ",)") || reader.at === before) return compounds;
+    compounds.push(readCompound(reader));
+  }
+}
+
+function readCompound(reader) {
+  const compound = { css: "", functions: [], combinator: " " };
+  const first = reader.at;
+  for (;;) {
+    const token = peek(reader);
+    if (token.kind === "end" || token.kind === "space" || isDelim(token, ",)>+~")) break;
+    if (token.kind === "ident" || token.kind === "hash" || isDelim(token, "*")) {
+      compound.css += token.text;
+      reader.at++;
+    } else if (isDelim(token, ".")) {
+      reader.at++;
+      if (peek(reader).kind !== "ident") unexpected(reader);
+      compound.css += `.${peek(reader).text}`;
+      reader.at++;
+    } else if (isDelim(token, ":")) readPseudo(reader, compound);
+    else if (isDelim(token, "[")) compound.css += readUntil(reader, "]");
+    else unexpected(reader);
+  }
+  if (reader.at === first) unexpected(reader);
+  if (compound.css !== "" && !isNativeCss(compound.css)) {
+    cssError(reader.source, reader.tokens[first].at, `${JSON.stringify(compound.css)} is not a CSS selector`);
+  }
+  return compound;
+}
+
+function isNativeCss(css) {
+  try {
+    document.createDocumentFragment().querySelector(css);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/// The source of an attribute test, to its closing bracket.
+function readUntil(reader, closing) {
+  let text = "";
+  while (peek(reader).kind !== "end") {
+    const token = peek(reader);
+    text += token.text;
     reader.at++;
-    const number = /^\s*(\d+)\s*\)/.exec(reader.source.slice(reader.at));
-    if (number) {
-      reader.at += number[0].length;
-      if (Number(number[1]) < 1) refuse(":nth-match counts from 1");
-      return { list, index: Number(number[1]) };
+    if (isDelim(token, closing)) return text;
+  }
+  return cssError(reader.source, reader.source.length, `${closing} is missing`);
+}
+
+function readPseudo(reader, compound) {
+  reader.at++;
+  const head = peek(reader);
+  if (head.kind !== "ident" && head.kind !== "function") unexpected(reader);
+  const name = head.value.toLowerCase();
+  if (Object.hasOwn(HINTS, name)) refuse(`:${name} is not CSS; use ${HINTS[name]}`);
+  reader.at++;
+  if (!OWN_PSEUDOS.has(name)) {
+    compound.css += `:${head.text}${head.kind === "function" ? readBalanced(reader) : ""}`;
+    return;
+  }
+  let args = [];
+  if (head.kind === "function") {
+    args = readArguments(reader);
+    if (!isDelim(peek(reader), ")")) unexpected(reader);
+    reader.at++;
+  }
+  compound.functions.push(checkedFunction(name, args));
+}
+
+/// The arguments of a pseudo-class of the browser's, with the parenthesis that closes them.
+function readBalanced(reader) {
+  let text = "";
+  let depth = 1;
+  while (peek(reader).kind !== "end") {
+    const token = peek(reader);
+    if (token.kind === "function" || isDelim(token, "(")) depth++;
+    if (isDelim(token, ")")) depth--;
+    text += token.text;
+    reader.at++;
+    if (depth === 0) return text;
+  }
+  return cssError(reader.source, reader.source.length, "a parenthesis is not closed");
+}
+
+/// The function, with its arguments checked; `:left-of` and its like and
+/// `:nth-match` get their number apart as `number`.
+function checkedFunction(name, args) {
+  const selectors = (some) => some.length > 0 && some.every(Array.isArray);
+  const strings = args.every((arg) => typeof arg === "string");
+  if (name === "scope" || name === "visible") {
+    if (args.length > 0) refuse(`:${name} takes no arguments`);
+  } else if (SELECTOR_PSEUDOS.includes(name)) {
+    if (!selectors(args)) refuse(`:${name} takes selectors in parentheses, without quotes`);
+  } else if (TEXT_PSEUDOS.includes(name)) {
+    if (!strings || args.length !== 1) refuse(`:${name} takes one string in quotes, for example :${name}("Save")`);
+  } else if (name === "text-matches") {
+    if (!strings || args.length < 1 || args.length > 2) refuse(`:text-matches takes one string or two, for example :text-matches("log\\s*in", "i")`);
+    return { name, args, regex: makeRegex(args[0], args[1] ?? "", ":text-matches") };
+  } else {
+    const numbered = typeof args[args.length - 1] === "number";
+    const number = numbered ? args[args.length - 1] : undefined;
+    const list = numbered ? args.slice(0, -1) : args;
+    const counts = name !== "nth-match" || (Number.isInteger(number) && number >= 1);
+    if (!selectors(list) || !counts) {
+      refuse(name === "nth-match"
+        ? ":nth-match takes selectors and a whole number from 1, for example :nth-match(button, 2)"
+        : `:${name} takes selectors and, if wanted, the most pixels, for example :${name}(#price, 120)`);
     }
-    list.push(readComplex(reader, false));
+    return { name, args: list, number };
   }
-}
-
-function textTest(name, values) {
-  if (name === "text-matches") {
-    const regex = makeRegex(values[0], values[1] ?? "", ":text-matches");
-    return (element) => smallestText(element, (text) => regex.test(text.full)) === "self";
-  }
-  if (values.length !== 1) refuse(`:${name} takes one string`);
-  const folded = normalize(values[0]).toLowerCase();
-  if (name === "has-text") {
-    return (element) => !SKIPPED_TEXT.has(element.tagName) && textOf(element).normal.toLowerCase().includes(folded);
-  }
-  if (name === "text") return (element) => smallestText(element, (text) => text.normal.toLowerCase().includes(folded)) === "self";
-  const exact = normalize(values[0]);
-  return (element) => {
-    const { immediate } = textOf(element);
-    return exact === "" ? immediate.length === 0 : immediate.includes(exact);
-  };
-}
-
-function matchesCompound(element, compound, cx) {
-  if (compound.scope && element !== cx.scope) return false;
-  if (compound.css && !element.matches(compound.css)) return false;
-  return compound.tests.every((test) => test(element, cx));
-}
-
-function matchesComplex(element, complex, cx, from = complex.length - 1) {
-  if (!matchesCompound(element, complex[from], cx)) return false;
-  if (from === 0) return true;
-  const up = (at) => (at === cx.scope ? null : parentOrHost(at));
-  switch (complex[from].combinator) {
-    case ">": {
-      const parent = up(element);
-      return parent !== null && matchesComplex(parent, complex, cx, from - 1);
-    }
-    case " ":
-      for (let at = up(element); at; at = up(at)) if (matchesComplex(at, complex, cx, from - 1)) return true;
-      return false;
-    case "+":
-      return element.previousElementSibling !== null && matchesComplex(element.previousElementSibling, complex, cx, from - 1);
-    default:
-      for (let at = element.previousElementSibling; at; at = at.previousElementSibling) {
-        if (matchesComplex(at, complex, cx, from - 1)) return true;
-      }
-      return false;
-  }
-}
-
-/// Matches under `scope`, light elements before those of shadow roots; of more
-/// than one selector, in document order.
-function queryCss(scope, list, root = scope) {
-  const cx = { scope: scope.nodeType === Node.DOCUMENT_NODE ? scope.documentElement : scope, root };
-  const found = new Set();
-  for (const complex of list) {
-    const last = complex[complex.length - 1];
-    // `:has(+ x)` looks beside its scope, not inside it.
-    const beside = complex[0].scope && /[+~]/.test(complex[1]?.combinator ?? "");
-    for (const element of candidates(beside ? scope.parentNode : scope, last.css || "*")) {
-      if (matchesComplex(element, complex, cx)) found.add(element);
-    }
-  }
-  const elements = [...found];
-  return list.length > 1 ? inDocumentOrder(elements) : elements;
-}
-
-function candidates(scope, css) {
-  const found = [];
-  const visit = (root) => {
-    for (const element of root.querySelectorAll(css)) found.push(element);
-    if (root.shadowRoot) visit(root.shadowRoot);
-    for (const element of root.querySelectorAll("*")) if (element.shadowRoot) visit(element.shadowRoot);
-  };
-  visit(scope);
-  return found;
-}
-
-function inDocumentOrder(elements) {
-  if (elements.length < 2) return elements;
-  const places = new Map();
-  const wanted = new Set(elements);
-  let place = 0;
-  const visit = (node) => {
-    if (wanted.has(node)) places.set(node, place++);
-    for (const child of node.shadowRoot?.children ?? []) visit(child);
-    for (const child of node.children ?? []) visit(child);
-  };
-  visit(document);
-  return elements.sort((a, b) => places.get(a) - places.get(b));
+  return { name, args };
 }

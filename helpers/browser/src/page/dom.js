@@ -1,6 +1,5 @@
-//! The composed tree: parents across shadow roots, text, visibility, and what assistive technology cannot see.
+//! The composed tree: parents across shadow roots, visibility, and what assistive technology cannot see.
 
-const SKIPPED_TEXT = new Set(["SCRIPT", "NOSCRIPT", "STYLE"]);
 const NEVER_SEEN = new Set(["STYLE", "SCRIPT", "NOSCRIPT", "TEMPLATE"]);
 
 // One call looks at one moment, so what was computed once holds until the next look.
@@ -8,12 +7,17 @@ let styles = new WeakMap();
 let hiddenness = new WeakMap();
 let names = new WeakMap();
 let texts = new WeakMap();
+let shadows = new WeakMap();
+let placesOf = new WeakMap();
 
 function forget() {
   styles = new WeakMap();
   hiddenness = new WeakMap();
   names = new WeakMap();
   texts = new WeakMap();
+  shadows = new WeakMap();
+  placesOf = new WeakMap();
+  cssResults = new Map();
 }
 
 function normalize(text) {
@@ -38,18 +42,21 @@ function closestAcross(element, css) {
   return null;
 }
 
+/// The shadow roots of a root and of the light elements in it, in order.
+function shadowRootsIn(root) {
+  let known = shadows.get(root);
+  if (!known) {
+    known = root.shadowRoot ? [root.shadowRoot] : [];
+    for (const element of root.querySelectorAll("*")) if (element.shadowRoot) known.push(element.shadowRoot);
+    shadows.set(root, known);
+  }
+  return known;
+}
+
 /// Elements under `root` in the order of every engine: light descendants of a
 /// root first, then the shadow roots found among them, each the same way.
 function everyElement(root) {
-  const found = [];
-  const visit = (from) => {
-    const here = from.querySelectorAll("*");
-    for (const element of here) found.push(element);
-    if (from.shadowRoot) visit(from.shadowRoot);
-    for (const element of here) if (element.shadowRoot) visit(element.shadowRoot);
-  };
-  visit(root);
-  return found;
+  return everyMatch({ scope: root, pierce: true }, "*");
 }
 
 function styleOf(element) {
@@ -113,38 +120,6 @@ function isHiddenForAria(element) {
   const option = element.tagName === "OPTION" && element.closest("select");
   if (!option && !slot && (!element.checkVisibility() || style.visibility !== "visible")) return true;
   return cutOffFromTree(element);
-}
-
-/// Whole text of an element and its immediate runs, as the text engine compares them.
-function textOf(root) {
-  const known = texts.get(root);
-  if (known) return known;
-  const value = { full: "", normal: "", immediate: [] };
-  const skip = SKIPPED_TEXT.has(root.nodeName) || (root.nodeType === Node.ELEMENT_NODE && document.head?.contains(root));
-  if (!skip) {
-    if (root instanceof HTMLInputElement && ["submit", "button", "reset"].includes(root.type)) {
-      value.full = root.value;
-      value.immediate.push(root.value);
-    } else {
-      let run = "";
-      for (const child of root.childNodes) {
-        if (child.nodeType === Node.TEXT_NODE) {
-          value.full += child.nodeValue ?? "";
-          run += child.nodeValue ?? "";
-        } else if (child.nodeType !== Node.COMMENT_NODE) {
-          if (run) value.immediate.push(run);
-          run = "";
-          if (child.nodeType === Node.ELEMENT_NODE) value.full += textOf(child).full;
-        }
-      }
-      if (run) value.immediate.push(run);
-      if (root.shadowRoot) value.full += textOf(root.shadowRoot).full;
-    }
-  }
-  value.normal = normalize(value.full);
-  value.immediate = value.immediate.map(normalize).filter((run) => run !== "");
-  texts.set(root, value);
-  return value;
 }
 
 /// A short line of markup that a reader recognises the element by.

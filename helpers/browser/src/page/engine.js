@@ -1,77 +1,24 @@
-//! Evaluation: the text and role engines, and a chain of parts over the frames of a page.
+//! Evaluation: a chain of parts over the frames of a page, and targets for what was found.
 
-/// "self" when the element is the smallest that holds, "inner" when something inside it does.
-function smallestText(element, holds) {
-  if (SKIPPED_TEXT.has(element.tagName) || !holds(textOf(element))) return "none";
-  for (let child = element.firstChild; child; child = child.nextSibling) {
-    if (child.nodeType === Node.ELEMENT_NODE && holds(textOf(child))) return "inner";
-  }
-  return element.shadowRoot && holds(textOf(element.shadowRoot)) ? "inner" : "self";
-}
-
-function textMatcher(body) {
-  if (body.startsWith("/") && body.lastIndexOf("/") > 0) {
-    const end = body.lastIndexOf("/");
-    const regex = makeRegex(body.slice(1, end), body.slice(end + 1), `text=${body}`);
-    return (element) => smallestText(element, (text) => {
-      regex.lastIndex = 0;
-      return regex.test(text.full);
-    }) === "self";
-  }
-  if (body.length > 1 && (body[0] === '"' || body[0] === "'") && body.endsWith(body[0])) {
-    const exact = normalize(body.slice(1, -1).replace(/\\(.)/gs, "$1"));
-    return (element) => {
-      if (SKIPPED_TEXT.has(element.tagName) || document.head?.contains(element)) return false;
-      const { immediate } = textOf(element);
-      return exact === "" ? immediate.length === 0 : immediate.includes(exact);
-    };
-  }
-  const folded = normalize(body).toLowerCase();
-  return (element) => smallestText(element, (text) => text.normal.toLowerCase().includes(folded)) === "self";
-}
-
-function queryText(scope, matcher) {
-  const elements = everyElement(scope);
-  if (scope.nodeType === Node.ELEMENT_NODE) elements.unshift(scope);
-  return elements.filter(matcher);
-}
-
-function queryRole(scope, query) {
-  return everyElement(scope).filter((element) => {
-    if (roleOf(element) !== query.role) return false;
-    if (!query.tests.every((test) => test(element))) return false;
-    if (!query.includeHidden && isHiddenForAria(element)) return false;
-    return query.named.every((attribute) => {
-      const text = attribute.name === "name" ? nameOf(element, query.includeHidden) : descriptionOf(element, query.includeHidden);
-      return textHolds(text, attribute);
-    });
-  });
-}
-
-function evaluatePart(part, current) {
-  if (part.name === "visible") {
-    const wanted = part.body.trim() === "true";
-    return current.filter((element) => element.nodeType === Node.ELEMENT_NODE && isVisible(element) === wanted);
-  }
-  if (part.name === "nth") {
-    const index = part.index < 0 ? current.length + part.index : part.index;
-    return current[index] ? [current[index]] : [];
-  }
+function evaluatePart(part, set) {
+  if (part.name === "nth") return part.index < 0 ? set.slice(part.index).slice(0, 1) : set.slice(part.index, part.index + 1);
   const found = new Set();
-  for (const scope of current) {
-    const elements =
-      part.name === "css" ? queryCss(scope, part.parsed) : part.name === "text" ? queryText(scope, part.matcher) : queryRole(scope, part.query);
-    for (const element of elements) found.add(element);
-  }
+  for (const scope of set) for (const element of part.query(scope)) found.add(element);
   return [...found];
+}
+
+/// A chain in this document alone; with a captured part, that part's elements
+/// in which the rest finds something.
+function evaluateChain({ parts, captured }) {
+  const run = (some, start) => some.reduce((set, part) => evaluatePart(part, set), start);
+  if (captured === -1) return run(parts, [document]);
+  const rest = parts.slice(captured + 1);
+  return run(parts.slice(0, captured + 1), [document]).filter((element) => run(rest, [element]).length > 0);
 }
 
 /// All matches in this document alone.
 function query(selector) {
-  const { parts, captured } = parseSelector(selector);
-  const run = (from, to, start) => parts.slice(from, to).reduce((current, part) => evaluatePart(part, current), start);
-  if (captured === -1) return run(0, parts.length, [document]);
-  return run(0, captured + 1, [document]).filter((element) => run(captured + 1, parts.length, [element]).length > 0);
+  return evaluateChain(parseSelector(selector));
 }
 
 // A target is resolved in every frame at once: each frame goes as far as the next
@@ -82,14 +29,13 @@ let current = [];
 
 function advance() {
   if (chain.captured !== -1) {
-    const { parts, captured } = chain;
-    const rest = (element) => parts.slice(captured + 1).reduce((set, part) => evaluatePart(part, set), [element]);
-    current = parts.slice(0, captured + 1).reduce((set, part) => evaluatePart(part, set), [document]).filter((element) => rest(element).length > 0);
-    position = parts.length;
+    current = evaluateChain(chain);
+    position = chain.parts.length;
   }
   while (position < chain.parts.length && chain.parts[position].name !== "nth") {
     current = evaluatePart(chain.parts[position++], current);
   }
+  if (position === chain.parts.length) current = current.filter((node) => node.nodeType === Node.ELEMENT_NODE);
   return { count: current.length, nth: chain.parts[position]?.index ?? null };
 }
 

@@ -21,10 +21,10 @@ async function guardedLater(work) {
 globalThis.guildsPage = {
   begin: (selector) => guarded(() => begin(selector)),
   pick: (index) => guarded(() => pick(index)),
-  query: (selector) => guarded(() => ({ found: query(selector).map((element) => element.id || element.localName) })),
   previews, place, collectFrames, frameElement, snapshot, countTargets, throughFrame,
   prepareClick, outcome,
   prepareField: (wish, attempt, value) => guardedLater(() => prepareField(wish, attempt, value)),
   takeFocus, fill: (value) => guarded(() => fill(value)), readBack,
   frameArea, scrollers, scrollFrom, scrolled,
+  matched, everyRole,
 };

@@ -1,15 +1,17 @@
-//! Accessible names, computed as the accessible name recommendation (accname 1.2) says.
+//! Accessible names (accname 1.2, section 4.3; for HTML's own labels HTML-AAM, section 4.1).
 
 const NAME_FROM_CONTENT = new Set(
   ("button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio row " +
     "rowheader switch tab tooltip treeitem").split(" "),
 );
-// Inside another's content these speak through their own content as well.
+// Inside another's content these speak through their own content as well; so does what has no role.
 const CONTENT_WHEN_NESTED = new Set(
   ("caption code contentinfo definition deletion emphasis insertion list listitem mark none paragraph presentation " +
-    "region rowgroup section strong subscript superscript table term time generic").split(" "),
+    "region rowgroup section strong subscript superscript table term time").split(" "),
 );
-const TEXT_INPUTS = ["text", "password", "search", "tel", "email", "url"];
+const PLACEHOLDER_INPUTS = ["text", "password", "search", "tel", "email", "url", "number"];
+const LABELLED_TAGS = ["BUTTON", "OUTPUT", "METER", "PROGRESS", "TEXTAREA", "SELECT", "INPUT"];
+const RANGES = ["progressbar", "scrollbar", "slider", "spinbutton", "meter"];
 
 /// The name of an element, normalised; with `withHidden`, hidden content counts too.
 function nameOf(element, withHidden = false) {
@@ -17,13 +19,23 @@ function nameOf(element, withHidden = false) {
   let known = names.get(element);
   if (!known) names.set(element, (known = []));
   if (known[key] === undefined) {
-    known[key] = NAMING_PROHIBITED.has(roleOf(element) ?? "")
-      ? ""
-      : normalize(nameText(element, { withHidden, visited: new Set(), at: "self" }));
+    const prohibited = NAMING_PROHIBITED.has(roleOf(element) ?? "");
+    known[key] = prohibited ? "" : normalize(nameText(element, { withHidden, visited: new Set(), target: "self" }));
   }
   return known[key];
 }
 
+/// The description of an element, normalised.
+function descriptionOf(element, withHidden) {
+  if (element.hasAttribute("aria-describedby")) {
+    const others = referenced(element, "aria-describedby");
+    const texts = others.map((other) => nameText(other, { withHidden, visited: new Set(), describedBy: entered(other) }));
+    return normalize(texts.join(" "));
+  }
+  return normalize(element.getAttribute("aria-description") ?? element.getAttribute("title") ?? "");
+}
+
+/// The elements that an attribute names by id, each once.
 function referenced(element, attribute) {
   const root = element.getRootNode();
   const found = [];
@@ -34,199 +46,222 @@ function referenced(element, attribute) {
   return found;
 }
 
-/// `cx.at`: self | content (inside a name from content) | label (inside a native
-/// label) | reference (the target of aria-labelledby, or inside it).
+// How a computation came to an element; what is hidden as a whole speaks as a whole.
+function entered(element) {
+  return { hidden: isHiddenForAria(element) };
+}
+
+/// The text an element gives. `cx.target` is "self" for the element asked about
+/// and "inside" for its content; `labelledBy`, `describedBy`, `label` and `native`
+/// are set below the target of such a reference.
 function nameText(element, cx) {
   if (cx.visited.has(element)) return "";
-  const inner = { ...cx, at: cx.at === "self" ? "content" : cx.at };
   if (!cx.withHidden) {
-    const reach = cx.hiddenReference ?? false;
-    if (!reach && isHiddenForAria(element) && cx.at !== "self") {
+    const reached = cx.labelledBy?.hidden || cx.describedBy?.hidden || cx.label?.hidden || cx.native?.hidden;
+    if (NEVER_SEEN.has(element.tagName) || (!reached && isHiddenForAria(element))) {
       cx.visited.add(element);
       return "";
     }
-    if (NEVER_SEEN.has(element.tagName)) return "";
   }
-  if (cx.at !== "reference") {
-    const labels = referenced(element, "aria-labelledby");
-    const text = labels
-      .map((label) => nameText(label, { withHidden: cx.withHidden, visited: new Set(), at: "reference", hiddenReference: isHiddenForAria(label) }))
-      .join(" ");
+  const labels = referenced(element, "aria-labelledby");
+  if (!cx.labelledBy) {
+    const away = { withHidden: cx.withHidden, visited: cx.visited };
+    const text = labels.map((label) => nameText(label, { ...away, labelledBy: entered(label) })).join(" ");
     if (text) return text;
   }
   const role = roleOf(element) ?? "";
-  const tag = tagOf(element);
-  if (cx.at === "label" || cx.at === "reference" || cx.at === "content") {
-    const embedded = embeddedValue(element, role, cx);
-    if (embedded !== null) {
-      cx.visited.add(element);
-      return embedded;
-    }
+  const embedded = cx.label || cx.labelledBy || cx.target === "inside" ? embeddedValue(element, role, labels, cx) : null;
+  if (embedded !== null) {
+    cx.visited.add(element);
+    return embedded;
   }
-  const aria = (element.getAttribute("aria-label") ?? "").trim();
-  if (aria && !(cx.at === "content" && role === "" && tag === "SLOT")) {
+  const aria = element.getAttribute("aria-label") ?? "";
+  if (aria.trim()) {
     cx.visited.add(element);
     return aria;
   }
-  if (role !== "presentation" && role !== "none") {
-    const native = nativeName(element, tag, cx);
-    if (native !== null) return native;
-  }
-  const fromContent =
-    NAME_FROM_CONTENT.has(role) || tag === "SUMMARY" ||
-    (cx.at !== "self" && (role === "" || CONTENT_WHEN_NESTED.has(role))) || cx.at === "reference" || cx.at === "label";
-  if (fromContent) {
+  const silent = role === "presentation" || role === "none";
+  const native = silent ? null : nativeName(element, labels.length > 0, cx);
+  if (native !== null) {
     cx.visited.add(element);
-    const text = contentText(element, inner);
-    if ((cx.at === "self" ? text.trim() : text) !== "") return text;
+    return native;
   }
-  if (!["presentation", "none"].includes(role) || tag === "IFRAME") {
-    cx.visited.add(element);
-    return element.getAttribute("title") ?? "";
-  }
+  return contentOrTitle(element, role, silent, cx);
+}
+
+function contentOrTitle(element, role, silent, cx) {
+  const speaks =
+    NAME_FROM_CONTENT.has(role) || (cx.target === "inside" && (role === "" || CONTENT_WHEN_NESTED.has(role))) ||
+    (tagOf(element) === "SUMMARY" && !silent) || cx.labelledBy || cx.describedBy || cx.label || cx.native;
   cx.visited.add(element);
-  return "";
+  if (speaks) {
+    const text = contentText(element, inside(cx));
+    if ((cx.target === "self" ? text.trim() : text) !== "") return text;
+  }
+  const title = element.getAttribute("title") ?? "";
+  return (!silent || tagOf(element) === "IFRAME") && title.trim() ? title : "";
+}
+
+function inside(cx) {
+  return cx.target === "self" ? { ...cx, target: "inside" } : cx;
 }
 
 /// The value of a control inside another's label, null for anything else.
-function embeddedValue(element, role, cx) {
-  if (cx.at === "reference" && !cx.nested) return null;
+function embeddedValue(element, role, labels, cx) {
+  if ([...(element.labels ?? [])].includes(element) || labels.includes(element)) return null;
   if (role === "textbox") {
-    return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
-      ? (element.type === "password" ? "" : element.value)
-      : (element.textContent ?? "");
+    if (!["INPUT", "TEXTAREA"].includes(element.tagName)) return element.textContent ?? "";
+    // A secret never becomes part of a name.
+    return element.type === "password" ? "" : element.value;
   }
   if (role === "combobox" || role === "listbox") {
-    const options = element.tagName === "SELECT"
-      ? [...element.selectedOptions]
-      : [...element.querySelectorAll("[role=option]")].filter((option) => selectedOf(option));
-    if (element.tagName === "INPUT") return element.value;
-    return options.map((option) => nameText(option, { ...cx, at: "content" })).join(" ");
+    const options = chosenOptions(element, role);
+    if (options.length === 0 && element.tagName === "INPUT") return element.value;
+    cx.visited.add(element);
+    return options.map((option) => nameText(option, inside(cx))).join(" ");
   }
-  if (["progressbar", "scrollbar", "slider", "spinbutton", "meter"].includes(role)) {
-    return element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? element.value?.toString() ?? "";
+  if (RANGES.includes(role)) {
+    return element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? element.getAttribute("value") ?? "";
   }
   return role === "menu" ? "" : null;
 }
 
+function chosenOptions(element, role) {
+  if (element.tagName === "SELECT") {
+    const chosen = [...element.selectedOptions];
+    return chosen.length === 0 && element.options.length > 0 ? [element.options[0]] : chosen;
+  }
+  const box = role === "listbox" ? element : withOwned(element, "*").find((other) => roleOf(other) === "listbox");
+  return box ? withOwned(box, '[aria-selected="true"]').filter((other) => roleOf(other) === "option") : [];
+}
+
+function withOwned(element, css) {
+  const found = [...element.querySelectorAll(css)];
+  for (const owned of referenced(element, "aria-owns")) {
+    if (owned.matches(css)) found.push(owned);
+    found.push(...owned.querySelectorAll(css));
+  }
+  return found;
+}
+
+/// What the element's own language gives as its name; null when it has no such
+/// rule, or none that counts beside `aria-labelledby`.
+function nativeName(element, labelled, cx) {
+  const tag = tagOf(element);
+  if (tag === "INPUT" && ["button", "submit", "reset", "file", "image"].includes(element.type)) return buttonInputName(element, cx);
+  if (tag === "IMG" || tag === "AREA") return alternative(element);
+  if (!labelled && LABELLED_TAGS.includes(tag)) return labelledName(element, tag, cx);
+  if (!labelled && (tag === "FIELDSET" || tag === "FIGURE")) {
+    cx.visited.add(element);
+    return childText(element, tag === "FIELDSET" ? "LEGEND" : "FIGCAPTION", cx) ?? element.getAttribute("title") ?? "";
+  }
+  if (tag === "TABLE") {
+    cx.visited.add(element);
+    // A title counts only after the content.
+    return childText(element, "CAPTION", cx) ?? (element.getAttribute("summary") || null);
+  }
+  return element.ownerSVGElement || tag === "SVG" ? vectorName(element, tag, cx) : null;
+}
+
+function buttonInputName(element, cx) {
+  cx.visited.add(element);
+  const title = element.getAttribute("title") ?? "";
+  if (element.type === "file" || element.type === "image") {
+    if (element.labels?.length && !cx.labelledBy) return labelsText(element.labels, cx);
+    return element.type === "file" ? "Choose File" : alternative(element).trim() ? alternative(element) : "Submit";
+  }
+  if (element.value.trim()) return element.value;
+  return { submit: "Submit", reset: "Reset" }[element.type] ?? title;
+}
+
+function alternative(element) {
+  const alt = element.getAttribute("alt") ?? "";
+  return alt.trim() ? alt : (element.getAttribute("title") ?? "");
+}
+
+function labelledName(element, tag, cx) {
+  if (element.labels?.length) {
+    cx.visited.add(element);
+    return labelsText(element.labels, cx);
+  }
+  if (["BUTTON", "METER", "PROGRESS"].includes(tag)) return null;
+  const title = element.getAttribute("title") ?? "";
+  const typed = tag === "TEXTAREA" || (tag === "INPUT" && PLACEHOLDER_INPUTS.includes(element.type));
+  return typed && !title ? (element.getAttribute("placeholder") ?? "") : title;
+}
+
 function labelsText(labels, cx) {
   return [...labels]
-    .map((label) => nameText(label, { withHidden: cx.withHidden, visited: cx.visited, at: "label" }))
+    .map((label) => nameText(label, { withHidden: cx.withHidden, visited: cx.visited, label: entered(label) }))
     .filter(Boolean)
     .join(" ");
 }
 
-function firstChildText(element, tag, cx) {
+function childText(element, tag, cx) {
+  const child = [...element.children].find((one) => one.tagName === tag);
+  return child ? nameText(child, { ...inside(cx), native: entered(child) }) : null;
+}
+
+function vectorName(element, tag, cx) {
   for (const child of element.children) {
-    if (child.tagName === tag) return nameText(child, { ...cx, visited: cx.visited, at: "label" });
+    if (tagOf(child) !== "TITLE" || !child.ownerSVGElement) continue;
+    cx.visited.add(element);
+    return nameText(child, { ...inside(cx), labelledBy: entered(child) });
   }
-  return null;
+  const linkTitle = tag === "A" ? (element.getAttribute("xlink:title") ?? "") : "";
+  return linkTitle.trim() ? linkTitle : null;
 }
 
-/// What the element's own language gives as its name; null when it has no such rule.
-function nativeName(element, tag, cx) {
-  const title = element.getAttribute("title") ?? "";
-  if (tag === "INPUT" && ["button", "submit", "reset"].includes(element.type)) {
-    cx.visited.add(element);
-    if (element.value.trim()) return element.value;
-    if (element.type === "submit") return "Submit";
-    if (element.type === "reset") return "Reset";
-    return title;
-  }
-  if (tag === "INPUT" && element.type === "file") {
-    cx.visited.add(element);
-    if (element.labels?.length) return labelsText(element.labels, cx);
-    return "Choose File";
-  }
-  if (tag === "INPUT" && element.type === "image") {
-    cx.visited.add(element);
-    if (element.labels?.length) return labelsText(element.labels, cx);
-    const alt = element.getAttribute("alt") ?? "";
-    return alt.trim() ? alt : title.trim() ? title : "Submit";
-  }
-  if (tag === "BUTTON") {
-    if (!element.labels?.length) return null;
-    cx.visited.add(element);
-    return labelsText(element.labels, cx);
-  }
-  if (tag === "OUTPUT") {
-    cx.visited.add(element);
-    return element.labels?.length ? labelsText(element.labels, cx) : title;
-  }
-  if (["TEXTAREA", "SELECT", "INPUT"].includes(tag)) {
-    cx.visited.add(element);
-    if (element.labels?.length) return labelsText(element.labels, cx);
-    const typed = tag === "TEXTAREA" || (tag === "INPUT" && TEXT_INPUTS.includes(element.type));
-    const placeholder = element.getAttribute("placeholder") ?? "";
-    return typed && !title ? placeholder : title;
-  }
-  return structureName(element, tag, cx, title);
+/// Text that a style sheet puts before, after or in place of an element's
+/// content; what stands after a slash is how it is spoken. Null where there is none.
+function styledText(element, pseudo) {
+  const style = pseudo ? getComputedStyle(element, pseudo) : styleOf(element);
+  const { content } = style;
+  if (!content || content === "none" || content === "normal" || style.display === "none" || style.visibility === "hidden") return null;
+  const text = spokenContent(element, content, Boolean(pseudo));
+  return text !== null && pseudo && style.display !== "inline" ? ` ${text} ` : text;
 }
 
-function structureName(element, tag, cx, title) {
-  if (tag === "FIELDSET" || tag === "FIGURE" || tag === "TABLE") {
-    cx.visited.add(element);
-    const owner = { FIELDSET: "LEGEND", FIGURE: "FIGCAPTION", TABLE: "CAPTION" }[tag];
-    const text = firstChildText(element, owner, cx);
-    if (text !== null) return text;
-    if (tag === "TABLE" && element.getAttribute("summary")) return element.getAttribute("summary");
-    return title;
+function spokenContent(element, content, whole) {
+  let tokens;
+  try {
+    tokens = cssTokens(content).filter(({ kind }) => kind !== "space");
+  } catch {
+    return null;
   }
-  if (tag === "IMG" || tag === "AREA") {
-    cx.visited.add(element);
-    const alt = element.getAttribute("alt") ?? "";
-    return alt.trim() ? alt : title;
+  const slash = tokens.findIndex((token) => token.kind === "delim" && token.text === "/");
+  if (slash === -1 && !whole) return null;
+  tokens.splice(0, slash + 1);
+  let text = "";
+  while (tokens.length > 0) {
+    const token = tokens.shift();
+    if (token.kind === "string") text += token.value;
+    else if (token.kind === "function" && token.value === "attr" && tokens[0]?.kind === "ident" && tokens[1]?.text === ")") {
+      text += element.getAttribute(tokens[0].value) ?? "";
+      tokens.splice(0, 2);
+    } else return null;
   }
-  if (element.ownerSVGElement || tag === "SVG") {
-    for (const child of element.children) {
-      if (tagOf(child) === "TITLE" && child.ownerSVGElement) {
-        cx.visited.add(element);
-        return nameText(child, { ...cx, at: "label", hiddenReference: true });
-      }
-    }
-  }
-  if (tag === "A" && element.ownerSVGElement) {
-    const linkTitle = element.getAttribute("xlink:title") ?? "";
-    if (linkTitle.trim()) return linkTitle;
-  }
-  return null;
-}
-
-function generatedText(element, pseudo) {
-  const style = getComputedStyle(element, pseudo);
-  if (!style || style.display === "none" || style.visibility === "hidden") return "";
-  const content = style.content;
-  if (!content || content === "none" || content === "normal") return "";
-  const parts = [];
-  const spoken = content.includes("/ ") && /\/\s*"/.test(content) ? content.slice(content.lastIndexOf("/") + 1) : content;
-  for (const match of spoken.matchAll(/"((?:[^"\\]|\\.)*)"|attr\(([^)]+)\)/g)) {
-    parts.push(match[1] !== undefined ? match[1].replace(/\\(.)/g, "$1") : (element.getAttribute(match[2].trim()) ?? ""));
-  }
-  const text = parts.join("");
-  return text && style.display !== "inline" ? ` ${text} ` : text;
+  return text;
 }
 
 function contentText(element, cx) {
-  const inner = { ...cx, nested: true };
-  const parts = [];
-  const visit = (node, skipSlotted) => {
-    if (skipSlotted && node.assignedSlot) return;
-    if (node.nodeType === Node.ELEMENT_NODE) {
-      const text = nameText(node, inner);
-      const inline = styleOf(node).display === "inline";
-      parts.push(!inline || node.nodeName === "BR" ? ` ${text} ` : text);
-    } else if (node.nodeType === Node.TEXT_NODE) {
-      parts.push(node.textContent ?? "");
-    }
+  const parts = [styledText(element, "::before") ?? ""];
+  const add = (node, unslotted) => {
+    if (unslotted && node.assignedSlot) return;
+    if (node.nodeType === Node.TEXT_NODE) parts.push(node.textContent ?? "");
+    if (node.nodeType !== Node.ELEMENT_NODE) return;
+    const text = nameText(node, cx);
+    parts.push(styleOf(node).display !== "inline" || node.nodeName === "BR" ? ` ${text} ` : text);
   };
-  parts.push(generatedText(element, "::before"));
+  const replaced = styledText(element);
   const slotted = element.tagName === "SLOT" ? element.assignedNodes() : [];
-  if (slotted.length) for (const node of slotted) visit(node, false);
+  if (replaced !== null) parts.push(replaced);
+  else if (slotted.length > 0) slotted.forEach((node) => add(node, false));
   else {
-    for (let child = element.firstChild; child; child = child.nextSibling) visit(child, true);
-    if (element.shadowRoot) for (let child = element.shadowRoot.firstChild; child; child = child.nextSibling) visit(child, true);
-    for (const owned of referenced(element, "aria-owns")) visit(owned, true);
+    element.childNodes.forEach((node) => add(node, true));
+    element.shadowRoot?.childNodes.forEach((node) => add(node, true));
+    referenced(element, "aria-owns").forEach((node) => add(node, true));
   }
-  parts.push(generatedText(element, "::after"));
+  parts.push(styledText(element, "::after") ?? "");
   return parts.join("");
 }

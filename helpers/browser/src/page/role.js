@@ -72,7 +72,7 @@ function isFocusable(element) {
   if ((tag === "A" || tag === "AREA") && element.hasAttribute("href")) return true;
   if (tag === "INPUT" && !element.hidden) return true;
   const tabindex = element.getAttribute("tabindex");
-  return tabindex !== null && tabindex !== "" && !Number.isNaN(Number(tabindex));
+  return tabindex !== null && !Number.isNaN(Number(tabindex));
 }
 
 function hasGlobalAria(element, role) {
@@ -143,7 +143,7 @@ function implicitRole(element) {
 }
 
 function explicitRole(element) {
-  const tokens = (element.getAttribute("role") ?? "").split(/\s+/).map((token) => token.trim());
+  const tokens = (element.getAttribute("role") ?? "").toLowerCase().split(" ").map((token) => token.trim());
   return tokens.find((token) => VALID_ROLES.has(token)) ?? null;
 }
 
@@ -162,33 +162,36 @@ function roleOf(element) {
   return explicit;
 }
 
+function lowered(element, attribute) {
+  return element.getAttribute(attribute)?.toLowerCase() ?? null;
+}
+
 /// true, false or "mixed"; false where the role knows no such state.
 function checkedOf(element) {
   if (element.tagName === "INPUT" && element.type === "checkbox" && element.indeterminate) return "mixed";
   if (element.tagName === "INPUT" && ["checkbox", "radio"].includes(element.type)) return element.checked;
   if (!ROLES_WITH.checked.includes(roleOf(element) ?? "")) return false;
-  const checked = element.getAttribute("aria-checked");
+  const checked = lowered(element, "aria-checked");
   return checked === "true" ? true : checked === "mixed" ? "mixed" : false;
 }
 
 function pressedOf(element) {
   if (roleOf(element) !== "button") return false;
-  const pressed = element.getAttribute("aria-pressed");
+  const pressed = lowered(element, "aria-pressed");
   return pressed === "true" ? true : pressed === "mixed" ? "mixed" : false;
 }
 
 function selectedOf(element) {
   if (element.tagName === "OPTION") return element.selected;
   if (!ROLES_WITH.selected.includes(roleOf(element) ?? "")) return false;
-  return element.getAttribute("aria-selected")?.toLowerCase() === "true";
+  return lowered(element, "aria-selected") === "true";
 }
 
 /// true, false, or undefined where nothing says either.
 function expandedOf(element) {
   if (!ROLES_WITH.expanded.includes(roleOf(element) ?? "")) return undefined;
-  const expanded = element.getAttribute("aria-expanded");
-  if (expanded === null) return undefined;
-  return expanded === "true";
+  const expanded = lowered(element, "aria-expanded");
+  return expanded === null ? undefined : expanded === "true";
 }
 
 function levelOf(element) {
@@ -205,7 +208,7 @@ function disabledOf(element) {
 
 function ariaDisabled(element, inherited) {
   if (!inherited && !ROLES_WITH.disabled.includes(roleOf(element) ?? "")) return false;
-  const disabled = (element.getAttribute("aria-disabled") ?? "").toLowerCase();
+  const disabled = lowered(element, "aria-disabled");
   if (disabled === "true") return true;
   if (disabled === "false") return false;
   const parent = parentOrHost(element);

@@ -73,6 +73,7 @@ function nodesUnder(element, cx, out) {
 }
 
 function addText(out, text) {
+  if (text === "") return;
   const last = out[out.length - 1];
   if (typeof last === "string") out[out.length - 1] = last + text;
   else out.push(text);
@@ -104,9 +105,9 @@ function addElement(element, cx, out) {
   }
   if (!meaning && !clickable) {
     if (block) addText(out, " ");
-    for (const text of [generatedText(element, "::before")]) if (text && !hidden && !cx.quiet) addText(out, text);
+    if (!hidden && !cx.quiet) addText(out, styledText(element, "::before") ?? "");
     nodesUnder(element, inner, out);
-    for (const text of [generatedText(element, "::after")]) if (text && !hidden && !cx.quiet) addText(out, text);
+    if (!hidden && !cx.quiet) addText(out, styledText(element, "::after") ?? "");
     if (block) addText(out, " ");
     return;
   }
@@ -194,10 +195,19 @@ let frames = [];
 /// Finds the frames of this document that the tree shows; their number.
 function collectFrames() {
   forget();
-  frames = everyElement(document).filter(
-    (element) => (element.tagName === "IFRAME" || element.tagName === "FRAME") && !isHiddenForAria(element) && isVisible(element),
-  );
+  frames = everyMatch({ scope: document, pierce: true }, "iframe, frame").filter((element) => !isHiddenForAria(element) && isVisible(element));
+  if (frames.some((frame) => frame.getRootNode() !== document)) frames = inTreeOrder(new Set(frames));
   return frames.length;
+}
+
+function inTreeOrder(wanted) {
+  const ordered = [];
+  const visit = (element) => {
+    if (wanted.delete(element)) ordered.push(element);
+    for (const child of childNodesOf(element)) if (child.nodeType === Node.ELEMENT_NODE) visit(child);
+  };
+  visit(document.documentElement);
+  return ordered;
 }
 
 function frameElement(index) {

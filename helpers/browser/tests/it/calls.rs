@@ -303,8 +303,8 @@ fn no_match_and_many_are_refused() {
          3) <a id=\"d3\" href=\"/3\" class=\"dup\">Read more</a> aka #d3"
     );
     assert_eq!(
-        stage.refusal("click", json!({"target": "xpath=//a"})),
-        "selector engine \"xpath\" is not supported; allowed are css, role= and text=, chained with >>, and nth= and visible= after them"
+        stage.refusal("click", json!({"target": "xpath=//a["})),
+        "xpath=//a[: not an XPath expression"
     );
 }
 

@@ -3,6 +3,7 @@
 
 mod calls;
 mod fields;
+mod oracle;
 mod selectors;
 mod site;
 mod spawn;

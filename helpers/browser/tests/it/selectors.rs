@@ -139,21 +139,29 @@ const ON_NAMES: &[(&str, &[&str])] = &[
 
 /// Selectors that are refused, with the refusal's beginning.
 const REFUSED: &[(&str, &str)] = &[
+    ("xpath=//a[", "xpath=//a[: not an XPath expression"),
     (
-        "xpath=//a",
-        "selector engine \"xpath\" is not supported; allowed are css, role= and text=",
+        "xpath=count(//a)",
+        "xpath=count(//a): it finds a value, not elements",
     ),
-    ("//a", "selector engine \"xpath\" is not supported"),
     (
         "foo=bar",
-        "unknown selector engine \"foo\"; allowed are css, role= and text=",
+        "unknown selector engine \"foo\"; allowed are css=, css:light=, text=, role=, xpath=, id=,",
+    ),
+    (
+        "text:light=a",
+        "unknown selector engine \"text:light\"; allowed are",
+    ),
+    (
+        "getByRole('button')",
+        "getByRole(…) is code, not a selector; write role=button",
     ),
     (
         "div:contains(\"x\")",
         ":contains is not CSS; use :has-text(\"…\")",
     ),
     ("a:eq(1)", ":eq is not CSS; use >> nth=…"),
-    ("50%", "css=50%: unexpected \"5\" at character 1"),
+    ("50%", "css=50%: unexpected \"50%\" at character 1"),
     ("a >>", "a part of the target is empty"),
     ("role=", "role= needs a role"),
     (
@@ -172,7 +180,15 @@ const REFUSED: &[(&str, &str)] = &[
         "role=button[name=Save as]",
         "role=button[name=Save as]: unexpected \"a\" in [name] at character",
     ),
-    ("button >> nth=x", "nth= takes a whole number"),
+    (":text(a)", ":text takes one string in quotes"),
+    (
+        ":nth-match(a)",
+        ":nth-match takes selectors and a whole number from 1",
+    ),
+    (
+        "a:near(5)",
+        ":near takes selectors and, if wanted, the most pixels",
+    ),
 ];
 
 fn check(page: &str, run: impl AsyncFnOnce(&mut Session)) {
@@ -189,10 +205,12 @@ fn check(page: &str, run: impl AsyncFnOnce(&mut Session)) {
 }
 
 async fn wrong(session: &mut Session, pairs: &[(&str, &[&str])]) -> Vec<String> {
+    let selectors: Vec<String> = pairs.iter().map(|(one, _)| (*one).to_owned()).collect();
     let mut wrong = Vec::new();
-    for (selector, expected) in pairs {
-        match session.matching(selector).await {
-            Ok(found) if found == *expected => {}
+    let all = session.matching(&selectors, 0).await.unwrap();
+    for ((selector, expected), found) in pairs.iter().zip(all) {
+        match found {
+            Ok(found) if found.names == *expected => {}
             other => wrong.push(format!("{selector}: {other:?}, not {expected:?}")),
         }
     }
@@ -217,7 +235,11 @@ fn names_and_roles_are_those_of_the_recommendation() {
 fn what_is_no_selector_is_refused_with_what_is_allowed() {
     check("/selectors.html", async |session| {
         for (selector, expected) in REFUSED {
-            let refusal = session.matching(selector).await.unwrap_err().to_string();
+            let mut found = session
+                .matching(&[(*selector).to_owned()], 0)
+                .await
+                .unwrap();
+            let refusal = found.remove(0).unwrap_err();
             assert!(refusal.starts_with(expected), "{selector}: {refusal}");
         }
     });

@@ -69,3 +69,23 @@ pub fn helper(arguments: &[&str], request: &str) -> Output {
         .unwrap();
     child.wait_with_output().unwrap()
 }
+
+/// Node with playwright-core, which answers about selectors.
+pub fn oracle(port: u16) -> Child {
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients");
+    let node = clients.join("node_modules/.bin/node");
+    assert!(
+        node.exists(),
+        "{} is missing; scripts/set-up.sh test installs it",
+        node.display()
+    );
+    Command::new(node)
+        .arg(clients.join("oracle.mjs"))
+        .arg(port.to_string())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}

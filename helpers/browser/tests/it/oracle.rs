@@ -1,0 +1,129 @@
+//! Playwright as the oracle: the same selectors on the same page of the same Chrome, by playwright-core and by our own engine.
+//!
+//! `tests/pages/oracle` holds the pages, each with a list of selectors beside it, one a line.
+//! To these come `role=` for every role, and for every element with its name.
+
+mod client;
+mod compare;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use guilds_browser::Session;
+use serde_json::Value;
+
+use crate::stage::Stage;
+use client::Oracle;
+
+/// Pages of `tests/pages/oracle`.
+const PAGES: &[&str] = &[
+    "css", "text", "roles", "names", "labels", "states", "shadow", "layout", "chains", "refused",
+    "frames",
+];
+/// Those of them that others repeat, or that are not about roles.
+const WITHOUT_ROLES: &[&str] = &["layout", "chains", "refused"];
+
+/// Where we differ, and why; `docs/browser.md` argues each.
+const DIFFERENCES: &[(&str, &str)] = &[
+    ("aria-ref=e1", REFS),
+    ("role=checkbox[name=\"L5 every 5 min 7 r ta p e\"]", SECRET),
+    ("text:light=shadow text", LIGHT),
+    ("text:light=bare shadow run", LIGHT),
+    ("text:light=\"before\"", LIGHT),
+    ("text:light=deep a", LIGHT),
+    ("id:light=a-deep", LIGHT),
+    ("id:light=deep", LIGHT),
+];
+const SECRET: &str = "a password never becomes part of the name of something else";
+const REFS: &str = "the tree prints targets, not references";
+const LIGHT: &str = "only css has :light; Playwright refuses it once something matches, we at once";
+
+const ROLES: &str = "alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox \
+    complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid \
+    gridcell group heading img insertion link list listbox listitem log main mark marquee math meter menu menubar \
+    menuitem menuitemcheckbox menuitemradio navigation none note option paragraph presentation progressbar radio \
+    radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong \
+    subscript superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem";
+
+fn written(page: &str) -> Vec<String> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/pages/oracle")
+        .join(format!("{page}.txt"));
+    let text = std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    text.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("; "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A string as `role=` takes it in quotes.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn made(elements: &[Value]) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for role in ROLES.split_whitespace() {
+        all.insert(format!("role={role}"));
+    }
+    for element in elements {
+        let role = element["role"].as_str().unwrap();
+        all.insert(format!("role={role}[include-hidden]"));
+        if let Some(name) = element["name"].as_str() {
+            all.insert(format!("role={role}[name={}]", quoted(name)));
+        }
+        if element["name"] != element["whole"] {
+            let whole = quoted(element["whole"].as_str().unwrap());
+            all.insert(format!("role={role}[name={whole}][include-hidden]"));
+        }
+    }
+    all
+}
+
+#[test]
+fn selectors_mean_what_playwright_means() {
+    let stage = Stage::new();
+    let mut oracle = Oracle::connect(stage.port);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let only = std::env::var("ORACLE_PAGE").ok();
+    let (mut pairs, mut wrong) = (0, Vec::new());
+    let mut unseen: BTreeSet<&str> = DIFFERENCES.iter().map(|(selector, _)| *selector).collect();
+    for page in PAGES {
+        if only.as_deref().is_some_and(|only| only != *page) {
+            continue;
+        }
+        let url = stage.url(&format!("/oracle/{page}.html"));
+        stage.output("navigate", serde_json::json!({"url": url}));
+        runtime.block_on(async {
+            let mut session = Session::connect(stage.port, stage.home()).await.unwrap();
+            session.open_tab(false).await.unwrap();
+            let mut selectors = written(page);
+            let strict = selectors.len();
+            if !WITHOUT_ROLES.contains(page) {
+                selectors.extend(made(&session.every_role().await.unwrap()));
+            }
+            let theirs = oracle.ask(&url, &selectors, strict);
+            let ours = session.matching(&selectors, strict).await.unwrap();
+            for ((selector, ours), theirs) in selectors.iter().zip(ours).zip(theirs) {
+                pairs += 1;
+                let difference = compare::difference(selector, &ours, &theirs);
+                match difference {
+                    Some(_) if unseen.remove(selector.as_str()) => {}
+                    Some(difference) => wrong.push(format!("{page}: {difference}")),
+                    None => {}
+                }
+            }
+        });
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {pairs} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(unseen.is_empty(), "no longer different: {unseen:?}");
+}
