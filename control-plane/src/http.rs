@@ -47,6 +47,13 @@ fn router(engine: Arc<Engine>) -> Router {
             "/v1/operator/export",
             get(handlers::operator::export::export),
         )
+        .route("/v1/operator/inbox", get(handlers::operator::inbox::list))
+        .route("/v1/operator/issues", get(handlers::operator::issues::list))
+        .route(
+            "/v1/operator/issues/{id}",
+            get(handlers::operator::issues::show).patch(handlers::operator::issues::change),
+        )
+        .merge(secret_requests())
         .merge(kinds())
         .route("/healthz/live", get(handlers::health::live))
         .route("/healthz/ready", get(handlers::health::ready))
@@ -58,6 +65,20 @@ fn router(engine: Arc<Engine>) -> Router {
             middleware::around,
         ))
         .with_state(api)
+}
+
+/// What agents ask operators for.
+fn secret_requests() -> Router<Api> {
+    use handlers::operator::secret_requests;
+    let path = "/v1/operator/secret-requests";
+    Router::new()
+        .route(path, get(secret_requests::list))
+        .route(&format!("{path}/{{id}}"), get(secret_requests::show))
+        .route(
+            &format!("{path}/{{id}}/fulfil"),
+            post(secret_requests::fulfil),
+        )
+        .route(&format!("{path}/{{id}}/deny"), post(secret_requests::deny))
 }
 
 /// The routes of the document's kinds, computed from their list.

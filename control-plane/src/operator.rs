@@ -3,6 +3,7 @@
 mod agents;
 mod attached;
 mod bindings;
+pub mod decisions;
 mod document;
 mod field;
 mod guilds;

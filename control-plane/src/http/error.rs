@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::operator::decisions::DecisionError;
 use crate::operator::{ApplyError, ObjectError};
 use crate::run::error::RunError;
 use crate::telemetry::chain;
@@ -155,6 +156,19 @@ impl From<ObjectError> for ApiError {
             ObjectError::Blocked(removal) => Self::new(StatusCode::CONFLICT, "conflict", message)
                 .with("uses", json!(removal.uses)),
             ObjectError::Store(error) => Self::store(&error),
+        }
+    }
+}
+
+impl From<DecisionError> for ApiError {
+    fn from(error: DecisionError) -> Self {
+        let message = error.to_string();
+        match error {
+            DecisionError::NotFound(_) => Self::not_found(message),
+            DecisionError::Conflict(_) => Self::new(StatusCode::CONFLICT, "conflict", message),
+            DecisionError::Invalid(_) => Self::invalid(message),
+            DecisionError::Store(error) => Self::store(&error),
+            DecisionError::Fault(error) => Self::fault(&*error),
         }
     }
 }

@@ -95,6 +95,11 @@ impl<'a> Fields<'a> {
         self.problems.push(format!("`{}{name}` {what}", self.at));
     }
 
+    /// Whether nothing was wrong so far.
+    pub(super) fn is_fine(&self) -> bool {
+        self.problems.is_empty()
+    }
+
     /// Adds a problem that another object had.
     pub(super) fn adopt(&mut self, problems: Vec<String>) {
         self.problems.extend(problems);

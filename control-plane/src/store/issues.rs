@@ -1,5 +1,7 @@
 //! Issues: problems that agents report, equal ones counted on one row.
 
+pub mod reading;
+
 use sqlx::PgConnection;
 use uuid::Uuid;
 

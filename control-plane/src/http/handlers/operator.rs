@@ -3,7 +3,10 @@
 pub(in crate::http) mod apply;
 pub(in crate::http) mod delete;
 pub(in crate::http) mod export;
+pub(in crate::http) mod inbox;
+pub(in crate::http) mod issues;
 pub(in crate::http) mod kinds;
+pub(in crate::http) mod secret_requests;
 
 use super::query::Parameters;
 use crate::http::auth::Operator;

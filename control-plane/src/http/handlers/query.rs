@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use uuid::Uuid;
 
 use crate::http::error::ApiError;
+use crate::store::place::Place;
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -68,6 +69,20 @@ impl Parameters {
     pub(super) fn uuid(&mut self, name: &'static str) -> Option<Uuid> {
         let text = self.text(name).filter(|text| !text.is_empty())?;
         let found = Uuid::try_parse(&text).ok();
+        if found.is_none() {
+            self.problem(name, &text, "allowed is the `next` of a list before");
+        }
+        found
+    }
+
+    /// The `next` of a list that is ordered by time; `is_id` knows the list's ids.
+    pub(super) fn place(
+        &mut self,
+        name: &'static str,
+        is_id: impl Fn(&str) -> bool,
+    ) -> Option<Place> {
+        let text = self.text(name).filter(|text| !text.is_empty())?;
+        let found = Place::parse(&text).filter(|place| is_id(&place.id));
         if found.is_none() {
             self.problem(name, &text, "allowed is the `next` of a list before");
         }
