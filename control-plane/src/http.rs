@@ -55,6 +55,7 @@ fn router(engine: Arc<Engine>) -> Router {
         )
         .merge(secret_requests())
         .merge(kinds())
+        .merge(reading())
         .route("/healthz/live", get(handlers::health::live))
         .route("/healthz/ready", get(handlers::health::ready))
         .route("/metrics", get(handlers::metrics::show))
@@ -98,4 +99,36 @@ fn kinds() -> Router<Api> {
                     }),
             )
     })
+}
+
+/// What the chat backend reads of agents, and operators of what agents did.
+fn reading() -> Router<Api> {
+    use handlers::agents;
+    use handlers::operator::{audit, notes_history, records, runs, schedules, scripts, why};
+    let notes = "/v1/operator/notes/{path}";
+    let all = "/v1/operator/collections/{name}/records";
+    let one = &format!("{all}/{{id}}");
+    Router::new()
+        .route("/v1/agents/{agent}/memory", get(agents::memory))
+        .route("/v1/agents/{agent}/schedules", get(agents::schedules))
+        .route("/v1/agents/{agent}/offer", get(agents::offer))
+        .route("/v1/agents/{agent}/files", get(agents::file))
+        .route("/v1/operator/runs", get(runs::list))
+        .route("/v1/operator/runs/{run}", get(runs::show))
+        .route("/v1/operator/audit", get(audit::list))
+        .route("/v1/operator/scripts", get(scripts::list))
+        .route("/v1/operator/scripts/{agent}/{name}", get(scripts::show))
+        .route("/v1/operator/schedules", get(schedules::list))
+        .route("/v1/operator/schedules/{id}", get(schedules::show))
+        .route("/v1/operator/why", get(why::explain))
+        .route(&format!("{notes}/history"), get(notes_history::list))
+        .route(
+            &format!("{notes}/history/{{revision}}"),
+            get(notes_history::show),
+        )
+        .route(&format!("{notes}/restore"), post(notes_history::restore))
+        .route(all, get(records::list))
+        .route(one, get(records::show))
+        .route(&format!("{one}/history"), get(records::history))
+        .route(&format!("{one}/restore"), post(records::restore))
 }

@@ -9,6 +9,7 @@ pub mod error;
 mod inflight;
 pub mod messages;
 pub mod offer;
+pub mod reading;
 pub mod result;
 pub mod schema;
 mod snapshot;

@@ -1,5 +1,6 @@
 //! The end-to-end tests: real programs over real mutual TLS, real PostgreSQL and real Chromium.
 
+mod agent_files;
 mod agents_isolation;
 mod browser_calls;
 mod call_budget;
@@ -15,6 +16,7 @@ mod document;
 mod events;
 mod events_order;
 mod helper_world;
+mod histories;
 mod hostile_agents;
 mod hostile_input;
 mod http_refusals;
@@ -25,6 +27,7 @@ mod messages;
 mod note_refusals;
 mod notes;
 mod offers;
+mod operator_reading;
 mod reports;
 mod repository;
 mod run_start;
@@ -33,3 +36,4 @@ mod scripts;
 mod secret_requests;
 mod shell_calls;
 mod storage_races;
+mod why;

@@ -1,9 +1,11 @@
 //! One file per resource.
 
+pub(super) mod agents;
 pub(super) mod calls;
 pub(super) mod events;
 pub(super) mod fallback;
 pub(super) mod health;
+mod list;
 pub(super) mod messages;
 pub(super) mod metrics;
 pub(super) mod operator;

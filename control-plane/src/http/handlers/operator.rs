@@ -1,12 +1,20 @@
 //! `/v1/operator`: what operators set up and read.
 
 pub(in crate::http) mod apply;
+pub(in crate::http) mod audit;
 pub(in crate::http) mod delete;
 pub(in crate::http) mod export;
 pub(in crate::http) mod inbox;
 pub(in crate::http) mod issues;
 pub(in crate::http) mod kinds;
+pub(in crate::http) mod notes_history;
+pub(in crate::http) mod records;
+mod revision;
+pub(in crate::http) mod runs;
+pub(in crate::http) mod schedules;
+pub(in crate::http) mod scripts;
 pub(in crate::http) mod secret_requests;
+pub(in crate::http) mod why;
 
 use super::query::Parameters;
 use crate::http::auth::Operator;

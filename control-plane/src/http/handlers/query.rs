@@ -29,6 +29,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
             .map_err(|_| ApiError::invalid("the query can't be read"))?;
         let mut given = BTreeMap::new();
         let mut problems = Vec::new();
+        if !parts.uri.query().is_none_or(is_utf8) {
+            problems.push("the query is not UTF-8".to_owned());
+        }
         for (name, value) in pairs {
             if value.contains('\0') {
                 let name = &name[..name.floor_char_boundary(60)];
@@ -104,6 +107,53 @@ impl Parameters {
         found
     }
 
+    /// A parameter that must be there; `wanted` names it.
+    pub(super) fn required(&mut self, name: &'static str, wanted: &str) -> Option<String> {
+        let found = self.text(name).filter(|text| !text.is_empty());
+        if found.is_none() {
+            self.problems
+                .push(format!("`{name}` is missing; it has to be {wanted}"));
+        }
+        found
+    }
+
+    /// The number at which a page ended.
+    pub(super) fn number(&mut self, name: &'static str) -> Option<i64> {
+        let text = self.text(name).filter(|text| !text.is_empty())?;
+        let found = text.parse().ok();
+        if found.is_none() {
+            self.problem(name, &text, "allowed is the `next` of a list before");
+        }
+        found
+    }
+
+    /// The two names at which a page ended, `<one>/<other>`.
+    pub(super) fn pair(&mut self, name: &'static str) -> Option<(String, String)> {
+        let text = self.text(name).filter(|text| !text.is_empty())?;
+        let Some((one, other)) = text.split_once('/') else {
+            self.problem(name, &text, "allowed is the `next` of a list before");
+            return None;
+        };
+        Some((one.to_owned(), other.to_owned()))
+    }
+
+    /// A time in RFC 3339, or a date, which means the beginning of that UTC day; in
+    /// milliseconds of the Unix clock.
+    pub(super) fn moment(&mut self, name: &'static str) -> Option<i64> {
+        let text = self.text(name)?;
+        let found: Option<jiff::Timestamp> = if text.len() == "2026-01-31".len() {
+            format!("{text}T00:00:00Z").parse().ok()
+        } else {
+            text.parse().ok()
+        };
+        if found.is_none() {
+            let allowed = "allowed is a time such as 2026-01-31T09:00:00Z, or a date";
+            self.problem(name, &text, allowed);
+        }
+        // Nothing was stored before the epoch.
+        found.map(|at| at.as_millisecond().max(0))
+    }
+
     pub(super) fn limit(&mut self) -> usize {
         let Some(text) = self.text("limit") else {
             return DEFAULT_LIMIT;
@@ -138,6 +188,39 @@ impl Parameters {
             Ok(())
         } else {
             Err(ApiError::invalid(self.problems.join("; ")))
+        }
+    }
+}
+
+/// Whether the bytes that a query stands for are UTF-8.
+fn is_utf8(query: &str) -> bool {
+    let mut bytes = Vec::with_capacity(query.len());
+    let mut rest = query.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digit = |at: usize| char::from(*tail.get(at)?).to_digit(16);
+        let pair = (first == b'%').then(|| digit(0).zip(digit(1))).flatten();
+        if let Some((high, low)) = pair {
+            bytes.push(u8::try_from(high * 16 + low).unwrap_or(first));
+            rest = &tail[2..];
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    std::str::from_utf8(&bytes).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_is_not_utf8_is_seen() {
+        for good in ["", "a=b", "path=%C3%BC", "a=%", "a=%zz", "a=100%25"] {
+            assert!(is_utf8(good), "{good}");
+        }
+        for bad in ["path=%ff", "a=%c3&b=%bc", "a=%C3"] {
+            assert!(!is_utf8(bad), "{bad}");
         }
     }
 }
