@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::{Method, Request};
+use hyper::{HeaderMap, Method, Request};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -84,6 +84,27 @@ impl Api {
         self.send(Method::GET, path, Bytes::new()).await
     }
 
+    /// `GET` of what may be no text: status, headers, bytes.
+    ///
+    /// # Errors
+    /// When there is no answer, or it breaks off.
+    pub async fn download(&self, path: &str) -> Result<(u16, HeaderMap, Bytes)> {
+        let request = self.request(Method::GET, path, Bytes::new())?;
+        let download = async {
+            let stream = TokioIo::new(TcpStream::connect(&self.address).await?);
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
+            let connection = tokio::spawn(connection);
+            let response = sender.send_request(request).await?;
+            let (head, body) = response.into_parts();
+            let bytes = body.collect().await.map(|body| body.to_bytes());
+            connection.abort();
+            Ok((head.status.as_u16(), head.headers, bytes?))
+        };
+        tokio::time::timeout(LIMIT, download)
+            .await
+            .with_context(|| format!("{path}: no answer within {LIMIT:?}"))?
+    }
+
     /// `POST` with a JSON body.
     ///
     /// # Errors
@@ -105,7 +126,12 @@ impl Api {
     }
 
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
+        let request = self.request(method, path, body)?;
         let stream = TcpStream::connect(&self.address).await?;
+        exchange(TokioIo::new(stream), request).await
+    }
+
+    fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>> {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
@@ -114,7 +140,7 @@ impl Api {
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        exchange(TokioIo::new(stream), request.body(Full::new(body))?).await
+        Ok(request.body(Full::new(body))?)
     }
 
     /// Starts a run.

@@ -207,6 +207,22 @@ impl Stack {
             .await
     }
 
+    /// A client with an operator's token of another organisation, which it makes.
+    ///
+    /// # Errors
+    /// When there is no token.
+    pub fn operator_of(&self, organisation: &str) -> Result<Api> {
+        let program = self.shared.program("guilds-control-plane");
+        let token = crate::spawn::run(
+            crate::spawn::command(&program)
+                .args(["token", "create", "--role", "operator", "--organisation"])
+                .arg(organisation)
+                .arg("--config")
+                .arg(self.control_plane.config()),
+        )?;
+        Ok(Api::new(self.control_plane.address(), Some(token.trim())))
+    }
+
     /// A connection to the test's database.
     ///
     /// # Errors
