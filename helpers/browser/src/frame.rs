@@ -37,6 +37,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/role_query.js"),
     include_str!("page/selector.js"),
     include_str!("page/engine.js"),
+    include_str!("page/spot.js"),
     include_str!("page/snapshot.js"),
     include_str!("page/ready.js"),
     include_str!("page/click.js"),

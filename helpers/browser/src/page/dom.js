@@ -9,6 +9,7 @@ let names = new WeakMap();
 let texts = new WeakMap();
 let shadows = new WeakMap();
 let placesOf = new WeakMap();
+let tagPlaces = new WeakMap();
 
 function forget() {
   styles = new WeakMap();
@@ -17,7 +18,9 @@ function forget() {
   texts = new WeakMap();
   shadows = new WeakMap();
   placesOf = new WeakMap();
+  tagPlaces = new WeakMap();
   cssResults = new Map();
+  tries = 0;
 }
 
 function normalize(text) {
@@ -122,12 +125,19 @@ function isHiddenForAria(element) {
   return cutOffFromTree(element);
 }
 
+const SECRET_FIELDS = /\b(?:cc-number|cc-csc|one-time-code|current-password|new-password)$/;
+
+/// A field whose value is nobody's business: a password, a card's number, a one-time code.
+function isSecret(field) {
+  return field.type === "password" || SECRET_FIELDS.test(field.autocomplete ?? "");
+}
+
 /// A short line of markup that a reader recognises the element by.
 function preview(element) {
   const attributes = [];
   for (const { name, value } of element.attributes) {
     if (name === "style") continue;
-    if (name === "value" && element.type === "password") continue;
+    if (name === "value" && isSecret(element)) continue;
     if (value === "true" && ["checked", "selected", "disabled", "readonly", "multiple"].includes(name)) {
       attributes.push(` ${name}`);
     } else attributes.push(value === "" ? ` ${name}` : ` ${name}="${cut(value, 50)}"`);
@@ -138,10 +148,11 @@ function preview(element) {
     if (shown.length + attribute.length > 120) break;
     shown += attribute;
   }
+  shown = shown.toWellFormed();
   const tag = element.localName;
   if (["input", "img", "br", "hr", "area", "embed", "source", "wbr"].includes(tag)) return `<${tag}${shown}/>`;
   let text = "";
-  if (element.children.length === 0) text = cut(normalize(element.textContent ?? ""), 50);
+  if (element.children.length === 0) text = cut(normalize((element.textContent ?? "").toWellFormed()), 50);
   else text = "…";
   return `<${tag}${shown}>${text}</${tag}>`;
 }

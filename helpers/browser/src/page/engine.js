@@ -1,4 +1,4 @@
-//! Evaluation: a chain of parts over the frames of a page, and targets for what was found.
+//! Evaluation: a chain of parts over the frames of a page.
 
 function evaluatePart(part, set) {
   if (part.name === "nth") return part.index < 0 ? set.slice(part.index).slice(0, 1) : set.slice(part.index, part.index + 1);
@@ -52,40 +52,4 @@ function pick(index) {
   current = index >= 0 ? [current[index]] : [];
   position++;
   return advance();
-}
-
-/// Lines for a refusal: what matched, and for each the shortest target that means it alone.
-function previews(most, alone) {
-  return current.slice(0, most).map((element) => ({ markup: preview(element), target: alone ? uniqueTarget(element) : null }));
-}
-
-function uniqueTarget(element) {
-  const role = roleOf(element);
-  const name = nameOf(element);
-  if (role && name && name.length <= 80 && !isHiddenForAria(element)) {
-    const target = `role=${role}[name=${JSON.stringify(name)}]`;
-    if (query(target).length === 1) return target;
-  }
-  return uniqueCss(element);
-}
-
-/// A CSS selector that matches the element alone, by ids or by position.
-function uniqueCss(element) {
-  const steps = [];
-  for (let at = element; at; at = parentOrHost(at)) {
-    const id = at.id && /^[A-Za-z]/.test(at.id) ? `#${CSS.escape(at.id)}` : null;
-    if (id && queryCss(document, parseCss(id)).length === 1) {
-      steps.unshift(id);
-      return steps.join("");
-    }
-    const siblings = at.parentNode ? [...(at.parentNode.children ?? [])].filter((other) => other.localName === at.localName) : [];
-    const tag = CSS.escape(at.localName);
-    const step = siblings.length > 1 ? `${tag}:nth-of-type(${siblings.indexOf(at) + 1})` : tag;
-    steps.unshift(step);
-    const target = steps.join("");
-    if (queryCss(document, parseCss(target)).length === 1) return target;
-    steps.unshift(" > ");
-  }
-  steps.shift();
-  return steps.join("");
 }

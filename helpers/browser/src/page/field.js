@@ -44,7 +44,6 @@ function isReadOnly(field) {
   return field.getAttribute("aria-readonly")?.toLowerCase() === "true";
 }
 
-const isSecret = (field) => field.tagName === "INPUT" && (field.type === "password" || SECRET_FIELDS.test(field.autocomplete));
 
 /// Refuses for good what no wait makes a field for this.
 function checkKind(field, wish) {

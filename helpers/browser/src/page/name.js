@@ -112,7 +112,7 @@ function embeddedValue(element, role, labels, cx) {
   if (role === "textbox") {
     if (!["INPUT", "TEXTAREA"].includes(element.tagName)) return element.textContent ?? "";
     // A secret never becomes part of a name.
-    return element.type === "password" ? "" : element.value;
+    return isSecret(element) ? "" : element.value;
   }
   if (role === "combobox" || role === "listbox") {
     const options = chosenOptions(element, role);

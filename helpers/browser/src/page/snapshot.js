@@ -5,7 +5,6 @@ const INTERACTIVE = new Set(
     "slider spinbutton switch tab textbox treeitem").split(" "),
 );
 const VALUED = new Set(["textbox", "searchbox", "combobox", "spinbutton", "slider", "progressbar", "meter"]);
-const SECRET_FIELDS = /^(cc-number|cc-csc|one-time-code|current-password|new-password)$/;
 const MASK = "••••••";
 
 function tidy(text) {
@@ -34,15 +33,17 @@ function statesOf(element, role) {
 function valueOf(element, role) {
   if (!VALUED.has(role)) return "";
   if (element.tagName === "SELECT") return tidy([...element.selectedOptions].map((option) => option.label || option.text).join(", "));
-  if (element instanceof HTMLInputElement) {
-    if (element.type === "password" || SECRET_FIELDS.test(element.autocomplete)) return element.value ? MASK : "";
-    return tidy(element.value);
+  if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) {
+    return isSecret(element) && element.value ? MASK : tidy(element.value);
   }
-  if (element instanceof HTMLTextAreaElement) return tidy(element.value);
   const aria = element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow");
   if (aria !== null) return tidy(aria);
   if ("value" in element && typeof element.value === "number") return String(element.value);
   return role === "textbox" || role === "searchbox" ? tidy(element.innerText ?? "") : "";
+}
+
+function isMeaningful(role) {
+  return role !== null && !["presentation", "none", "generic", "document"].includes(role);
 }
 
 function isClickRoot(element) {
@@ -98,7 +99,7 @@ function addElement(element, cx, out) {
     if (frame !== -1) out.push({ role: "iframe", name: nameOf(element), states: [], value: "", children: [], frame });
     return;
   }
-  const meaning = role !== null && role !== "presentation" && role !== "none" && role !== "generic" && role !== "document";
+  const meaning = isMeaningful(role);
   if (hidden && !INTERACTIVE.has(role ?? "") && !clickable && !fileInput) {
     nodesUnder(element, inner, out);
     return;
@@ -143,6 +144,11 @@ function shortUrl(url) {
   return data ? `data:${data[1]} (${url.length} characters)` : cut(url, 200);
 }
 
+/// Do role and name, as they are printed, make a target?
+function canBeNamed({ element, role, name }) {
+  return name === "" ? role === "gridcell" : isPrintable(nameOf(element));
+}
+
 const keyOf = (role, name) => `${role} ${JSON.stringify(name)}`;
 
 /// How many elements `role=` finds for each role and name of something
@@ -170,10 +176,10 @@ function render(nodes, depth, alike, lines) {
     const only = node.children.length === 1 && typeof node.children[0] === "string" && !node.url && !node.placeholder;
     const value = node.value || (only ? node.children[0] : "");
     const below = only && !node.value ? [] : node.children;
-    const line = { depth, head: `- ${node.role}${node.name ? ` ${JSON.stringify(node.name)}` : ""}`, tail: node.states.map((state) => ` ${state}`).join("") };
+    const line = { depth, head: `- ${node.role}${node.name ? ` ${quoted(node.name)}` : ""}`, tail: node.states.map((state) => ` ${state}`).join("") };
     if (node.frame !== undefined) line.frame = node.frame;
     const interactive = INTERACTIVE.has(node.role);
-    if (node.element && (node.role === "generic" || node.hidden || (interactive && node.name === "" && node.role !== "gridcell"))) {
+    if (node.element && (node.role === "generic" || node.hidden || (interactive && !canBeNamed(node)))) {
       line.target = uniqueCss(node.element);
     } else if (interactive && !node.hidden) {
       line.key = keyOf(node.role, nameOf(node.element));
@@ -202,8 +208,11 @@ function collectFrames() {
 
 function inTreeOrder(wanted) {
   const ordered = [];
+  const seen = new Set();
   const visit = (element) => {
-    if (wanted.delete(element)) ordered.push(element);
+    if (seen.has(element)) return;
+    seen.add(element);
+    if (wanted.has(element)) ordered.push(element);
     for (const child of childNodesOf(element)) if (child.nodeType === Node.ELEMENT_NODE) visit(child);
   };
   visit(document.documentElement);
@@ -217,7 +226,9 @@ function frameElement(index) {
 function snapshot() {
   const nodes = [];
   const root = document.body ?? document.documentElement;
-  if (root) nodesUnder(root, { seen: new Set(), hidden: false, quiet: false }, nodes);
+  const cx = { seen: new Set([root]), hidden: false, quiet: false };
+  if (root && isMeaningful(roleOf(root)) && !isHiddenForAria(root)) nodes.push(nodeFor(root, roleOf(root), false, cx));
+  else if (root) nodesUnder(root, cx, nodes);
   const clean = nodes.map((node) => (typeof node === "string" ? tidy(node) : node)).filter((node) => node !== "");
   const alike = countAlike();
   const lines = [];
@@ -229,7 +240,8 @@ function snapshot() {
 
 /// How often each of the targets matches in this document.
 function countTargets(targets) {
-  return targets.map((target) => query(`css=${target}`).length);
+  forget();
+  return targets.map((target) => query(target).length);
 }
 
 function place() {

@@ -64,6 +64,13 @@ fn page(path: &str) -> (&'static str, &'static str, Vec<u8>) {
             thread::sleep(Duration::from_secs(20));
             ("200 OK", "", Vec::new())
         }
+        "/nameless" => {
+            let cells = "<i style=cursor:pointer></i>".repeat(20);
+            let rows = format!("<p style=cursor:auto>{cells}</p>").repeat(1000);
+            let style = "<style>i{display:inline-block;width:9px;height:9px}</style>";
+            let body = format!("<!doctype html><title>Nameless</title>{style}{rows}");
+            ("200 OK", HTML, body.into_bytes())
+        }
         "/big" => {
             let rows: String = (0..5000)
                 .map(|n| format!("<li><a href=/{n}>Row {n}</a></li>"))
