@@ -1,20 +1,27 @@
 //! The operator's document: read whole, every problem at once, then one transaction or nothing.
 
+mod access;
 mod agents;
 mod attached;
 mod bindings;
+mod collections;
+mod connectors;
 pub mod decisions;
 mod document;
 mod field;
 mod guilds;
 mod kind;
 mod known;
+mod logins;
 mod machines;
 mod node;
+mod notes;
 mod plan;
 mod reader;
 mod reading;
 mod removal;
+mod secrets;
+mod shared;
 mod switched;
 mod target;
 
@@ -27,19 +34,26 @@ use self::document::Document;
 use self::kind::{AnyKind, AnyPlan, Of};
 use self::known::Known;
 use self::plan::Planning;
-use self::reader::Place;
+use self::reader::{Place, Problems, Table};
 use crate::store::organisations;
+use crate::store::sealing::SealError;
+use crate::vault::{Vault, VaultError};
 
 pub use self::reading::{Listed, export, list, one, words};
 pub use self::removal::{Effect, ObjectError, Removal, Use, remove};
 
 /// The kinds, in the order of the document, in which they are written too: what is
 /// referred to stands before what refers to it.
-static KINDS: [&dyn AnyKind; 4] = [
+static KINDS: [&dyn AnyKind; 9] = [
     &Of::<guilds::Guilds>::new(),
     &Of::<machines::Machines>::new(),
     &Of::<agents::Agents>::new(),
     &Of::<bindings::Bindings>::new(),
+    &Of::<collections::Collections>::new(),
+    &Of::<notes::Notes>::new(),
+    &Of::<connectors::Connectors>::new(),
+    &Of::<logins::Logins>::new(),
+    &Of::<secrets::Secrets>::new(),
 ];
 
 /// Who works on which organisation.
@@ -49,6 +63,8 @@ pub struct Session<'a> {
     pub organisation: &'a str,
     /// The actor of the audit: `operator:<token>`.
     pub actor: &'a str,
+    /// What seals values and keys.
+    pub vault: &'a Vault,
 }
 
 /// How a document is written.
@@ -122,6 +138,18 @@ pub enum ApplyError {
     /// The database's fault.
     #[error("the database did not apply the document")]
     Store(#[source] sqlx::Error),
+    /// A value could not be sealed.
+    #[error("a value of the document could not be sealed")]
+    Vault(#[source] VaultError),
+}
+
+impl From<SealError> for ApplyError {
+    fn from(error: SealError) -> Self {
+        match error {
+            SealError::Store(error) => Self::Store(error),
+            SealError::Vault(error) => Self::Vault(error),
+        }
+    }
 }
 
 impl ApplyError {
@@ -205,4 +233,14 @@ fn objects<T>(objects: Vec<T>, id: impl Fn(&T) -> &String) -> BTreeMap<String, T
         .into_iter()
         .map(|object| (id(&object).clone(), object))
         .collect()
+}
+
+/// The command line reads `<key>_env` and sends `<key>`; nothing here reads an environment.
+fn sent_by_command_line(table: &Table<'_>, key: &str, problems: &mut Problems) {
+    if let Some((at, _)) = table.get(&format!("{key}_env")) {
+        problems.add(
+            &at,
+            format!("is read by the command line, from its environment, and sent as {key}; here only {key} is allowed"),
+        );
+    }
 }

@@ -5,6 +5,8 @@ pub mod agents;
 pub mod audit;
 pub mod bindings;
 pub mod calls;
+pub mod collections;
+pub mod connectors;
 pub mod events;
 pub mod guilds;
 pub mod inbox;

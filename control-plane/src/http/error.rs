@@ -149,6 +149,7 @@ impl From<ApplyError> for ApiError {
                 .with("problems", json!(problems))
             }
             ApplyError::Store(error) => Self::store(&error),
+            ApplyError::Vault(error) => Self::fault(&error),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{ApplyError, Session, attached, objects};
 use crate::store::agents::AgentConfig;
 use crate::store::agents::roster::{self, Stored};
 use crate::store::page::Page;
+use crate::store::secrets;
 
 /// The group chat's word for the operator.
 const RESERVED: &str = "user";
@@ -183,6 +184,10 @@ impl Kind for Agents {
         };
         let mut uses: Vec<Use> = open.into_iter().map(blocking).collect();
         uses.extend(attached::uses(db, session, "agent", id).await?);
+        for secret in secrets::granted(db, id).await? {
+            let message = format!("its grant to agent {id} goes");
+            uses.push(Use::new("secrets", secret, Effect::Loses, message));
+        }
         let belongings = roster::belongings(db, session.organisation, id).await?;
         let counted = [
             (

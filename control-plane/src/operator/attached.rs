@@ -3,6 +3,8 @@
 use sqlx::PgConnection;
 
 use super::Session;
+use super::kind::Kind as _;
+use super::logins::{self, Logins};
 use super::removal::{Effect, Use};
 use crate::store::access::list;
 use crate::store::bindings::rows;
@@ -22,6 +24,12 @@ pub(super) async fn uses(
     for row in rows::of_owner(db, organisation, level, owner).await? {
         let message = format!("the binding of {} at this {level} goes", row.name());
         uses.push(Use::new("bindings", row.id, Effect::Removed, message));
+    }
+    for login in logins::of_organisation(db, organisation).await? {
+        if (login.level.as_str(), login.owner.as_str()) == (level, owner) {
+            let message = format!("the login of {} at this {level} goes", login.connector);
+            uses.push(Use::new("logins", login.id, Effect::Removed, message));
+        }
     }
     for shared in list::naming(db, organisation, level, owner).await? {
         let message = format!(
@@ -47,5 +55,10 @@ pub(super) async fn remove(
     let bindings = rows::of_owner(db, organisation, level, owner).await?;
     let ids: Vec<String> = bindings.into_iter().map(|row| row.id).collect();
     rows::delete(db, organisation, &ids).await?;
+    for login in logins::of_organisation(db, organisation).await? {
+        if (login.level.as_str(), login.owner.as_str()) == (level, owner) {
+            Logins::remove(db, session, &login.id).await?;
+        }
+    }
     list::forget(db, organisation, level, owner).await
 }

@@ -77,9 +77,15 @@ pub(super) trait Kind: Send + Sync + 'static {
         cx: &mut Planning<'_>,
     ) -> Option<Self::Object>;
 
-    /// Fields that differ without showing, such as a secret's value.
-    fn unseen(_before: Option<&Self::Object>, _after: &Self::Object) -> Vec<&'static str> {
-        Vec::new()
+    /// Looks at what is not in the object, such as a secret's value; answers the fields
+    /// that differ and don't show.
+    fn unseen(
+        _db: &mut PgConnection,
+        _session: &Session<'_>,
+        _before: Option<&Self::Object>,
+        _after: &mut Self::Object,
+    ) -> impl Future<Output = sqlx::Result<Vec<&'static str>>> + Send {
+        async { Ok(Vec::new()) }
     }
 
     /// What can be refused only with all entries and the database at hand.
@@ -97,6 +103,15 @@ pub(super) trait Kind: Send + Sync + 'static {
         db: &mut PgConnection,
         session: &Session<'_>,
     ) -> impl Future<Output = Result<(), ApplyError>> + Send;
+
+    /// What is written of all objects, unchanged ones too.
+    fn settle(
+        _planned: &[Planned<Self::Object>],
+        _db: &mut PgConnection,
+        _session: &Session<'_>,
+    ) -> impl Future<Output = sqlx::Result<()>> + Send {
+        async { Ok(()) }
+    }
 
     /// Tells the chat backend of what was written, as the last thing before the commit.
     fn announce(
@@ -374,9 +389,9 @@ impl<K: Kind> Entries<K> {
             if taken.contains(&id) {
                 let what = format!("{id} is another organisation's {}", K::ONE);
                 cx.problems.add(&named, what);
-            } else if let Some(after) = after {
+            } else if let Some(mut after) = after {
                 let before = stored.remove(&id);
-                let unseen = K::unseen(before.as_ref(), &after);
+                let unseen = K::unseen(db, cx.session, before.as_ref(), &mut after).await?;
                 let object = Planned::new(at, K::WORD, K::ID, id, before, after, &unseen);
                 planned.push(object);
             }
@@ -408,6 +423,7 @@ impl<K: Kind> AnyPlan for Plan<K> {
                     after: Some(raw(&object.after)?),
                 });
             }
+            K::settle(&self.0, db, session).await?;
             audit::record_all(db, session.organisation, session.actor, &entries).await?;
             Ok(())
         })

@@ -55,6 +55,11 @@ impl Problems {
         self.0.len() >= MAX_PROBLEMS
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The problems, when there are any.
     pub(super) fn into_result(self) -> Result<(), Vec<Problem>> {
         if self.0.is_empty() {
@@ -95,6 +100,25 @@ impl<'a> Table<'a> {
         Some(table)
     }
 
+    /// Opens a table whose keys are free; one that stands twice is a problem.
+    pub(super) fn open_free(at: Place, node: &'a Node, problems: &mut Problems) -> Option<Self> {
+        let Value::Table(entries) = &node.value else {
+            problems.add(
+                &at,
+                format!("is {}; a table is expected", node.value.kind()),
+            );
+            return None;
+        };
+        let table = Self { at, entries };
+        let mut seen = BTreeSet::new();
+        for (at, key, _) in table.entries() {
+            if !seen.insert(key) {
+                problems.add(&at, "stands more than once");
+            }
+        }
+        Some(table)
+    }
+
     fn check_keys(&self, allowed: &[&str], problems: &mut Problems) {
         let mut seen = BTreeSet::new();
         for (key, node) in self.entries {
@@ -129,38 +153,43 @@ impl<'a> Table<'a> {
 
     /// A text; `None` also when it is something else, which is a problem.
     pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<(Place, &'a str)> {
-        match self.get(key)? {
-            (
-                at,
-                Node {
-                    value: Value::Text(text),
-                    ..
-                },
-            ) => Some((at, text)),
-            (at, node) => {
-                problems.add(
-                    &at,
-                    format!("is {}; a string is expected", node.value.kind()),
-                );
-                None
-            }
+        let (at, node) = self.get(key)?;
+        let text = as_text(&at, node, problems)?;
+        Some((at, text))
+    }
+
+    /// One of a few words.
+    pub(super) fn word(
+        &self,
+        key: &str,
+        words: &[&'static str],
+        problems: &mut Problems,
+    ) -> Option<&'static str> {
+        let (at, text) = self.text(key, problems)?;
+        let found = words.iter().copied().find(|word| *word == text);
+        if found.is_none() {
+            let what = format!("{} is none of the allowed words", shown(text));
+            problems.add(&at, not_allowed(&what, text, words));
         }
+        found
+    }
+
+    /// Every key with its value, of a table whose keys are free.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Place, &'a str, &'a Node)> {
+        self.entries.iter().map(|(key, node)| {
+            let at = Place {
+                line: node.line,
+                ..self.at.key(cut(key))
+            };
+            (at, key.as_str(), node)
+        })
     }
 
     /// A text of the grammar of ids.
     pub(super) fn id(&self, key: &str, problems: &mut Problems) -> Option<(Place, String)> {
-        let (at, text) = self.text(key, problems)?;
-        if is_id(text) {
-            return Some((at, text.to_owned()));
-        }
-        problems.add(
-            &at,
-            format!(
-                "{} is no id; an id opens with a lower-case letter and has lower-case letters, digits and hyphens, at most 31 characters",
-                shown(text)
-            ),
-        );
-        None
+        let (at, node) = self.get(key)?;
+        let id = as_id(&at, node, problems)?;
+        Some((at, id))
     }
 
     /// The id that names the object.
@@ -258,6 +287,55 @@ impl<'a> Table<'a> {
             }
         }
     }
+}
+
+/// The text of a value; anything else is a problem, and so is U+0000, which can't be stored.
+pub(super) fn as_text<'a>(at: &Place, node: &'a Node, problems: &mut Problems) -> Option<&'a str> {
+    match &node.value {
+        Value::Text(text) if text.contains('\0') => {
+            problems.add(at, "holds U+0000, which can't be stored");
+            None
+        }
+        Value::Text(text) => Some(text),
+        value => {
+            problems.add(at, format!("is {}; a string is expected", value.kind()));
+            None
+        }
+    }
+}
+
+/// A text of the grammar of ids; anything else is a problem.
+pub(super) fn as_id(at: &Place, node: &Node, problems: &mut Problems) -> Option<String> {
+    let text = as_text(at, node, problems)?;
+    if is_id(text) {
+        return Some(text.to_owned());
+    }
+    problems.add(
+        at,
+        format!(
+            "{} is no id; an id opens with a lower-case letter and has lower-case letters, digits and hyphens, at most 31 characters",
+            shown(text)
+        ),
+    );
+    None
+}
+
+/// A text of at most so many characters.
+pub(super) fn at_most(
+    at: &Place,
+    text: &str,
+    most: usize,
+    problems: &mut Problems,
+) -> Option<String> {
+    let characters = text.chars().count();
+    if characters > most {
+        problems.add(
+            at,
+            format!("has {characters} characters; at most {most} are allowed"),
+        );
+        return None;
+    }
+    Some(text.to_owned())
 }
 
 /// `… allowed: a, b; did you mean a?`

@@ -1,6 +1,7 @@
 //! Notes: found, searched and changed by an agent within its access.
 
 pub mod history;
+pub mod operators;
 
 use sqlx::PgConnection;
 
@@ -66,6 +67,20 @@ impl Place {
             key: key.to_owned(),
         }
     }
+}
+
+/// Most characters of a key before `.md`.
+const MAX_STEM: usize = 119;
+
+/// Whether a text is the file name of a note: `^[A-Za-z0-9][A-Za-z0-9 ._-]{0,118}\.md$`.
+#[must_use]
+pub fn is_key(text: &str) -> bool {
+    text.strip_suffix(".md").is_some_and(|stem| {
+        let inner = |byte: u8| byte.is_ascii_alphanumeric() || b" ._-".contains(&byte);
+        (1..=MAX_STEM).contains(&stem.len())
+            && stem.as_bytes()[0].is_ascii_alphanumeric()
+            && stem.bytes().all(inner)
+    })
 }
 
 /// The display path.

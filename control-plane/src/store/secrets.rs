@@ -115,6 +115,26 @@ pub async fn list(
     Ok(rows.into_iter().map(of_row).collect())
 }
 
+/// The secrets of these names, by name.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn named(
+    db: &mut PgConnection,
+    organisation: &str,
+    names: &[String],
+) -> sqlx::Result<Vec<Secret>> {
+    let statement = sqlx::AssertSqlSafe(format!(
+        "{SELECT} WHERE s.organisation = $1 AND s.name = ANY($2) ORDER BY s.name"
+    ));
+    let rows: Vec<Row> = sqlx::query_as(statement)
+        .bind(organisation)
+        .bind(names)
+        .fetch_all(db)
+        .await?;
+    Ok(rows.into_iter().map(of_row).collect())
+}
+
 /// The secret of that name.
 ///
 /// # Errors

@@ -3,10 +3,8 @@
 use super::ToolError;
 use super::validation::shown;
 use crate::store::agents::{self, Agent};
-use crate::store::notes::{Level, Place};
+use crate::store::notes::{self, Level, Place};
 
-/// Most characters of a key before `.md`.
-const MAX_STEM: usize = 119;
 /// Keys that exist at agent level only, always.
 pub(super) const TASK: &str = "task.md";
 /// Key of the Memory.
@@ -58,13 +56,7 @@ pub(super) fn parse(agent: &Agent, path: &str) -> Result<Place, ToolError> {
 /// # Errors
 /// 422 with what is allowed.
 pub(super) fn check_key(key: &str) -> Result<(), ToolError> {
-    let good = key.strip_suffix(".md").is_some_and(|stem| {
-        let inner = |byte: u8| byte.is_ascii_alphanumeric() || b" ._-".contains(&byte);
-        (1..=MAX_STEM).contains(&stem.len())
-            && stem.as_bytes()[0].is_ascii_alphanumeric()
-            && stem.bytes().all(inner)
-    });
-    if good {
+    if notes::is_key(key) {
         return Ok(());
     }
     Err(ToolError::invalid(format!(

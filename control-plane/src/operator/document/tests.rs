@@ -2,14 +2,23 @@
 
 use super::*;
 
-const ACME: Session<'static> = Session {
-    organisation: "acme",
-    actor: "operator:test",
-};
+/// The organisation of the tests, with a key file of its own.
+fn in_acme<T>(work: impl FnOnce(&Session<'_>) -> T) -> T {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("{}\n", "0123456789abcdef".repeat(4))).unwrap();
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let vault = crate::vault::Vault::read(file.path()).unwrap();
+    work(&Session {
+        organisation: "acme",
+        actor: "operator:test",
+        vault: &vault,
+    })
+}
 
 #[track_caller]
 fn check(format: Format, text: &str, expected: &[(&str, &str)]) {
-    let document = match read(text.as_bytes(), format, &ACME) {
+    let document = match in_acme(|acme| read(text.as_bytes(), format, acme)) {
         Ok(document) => document,
         Err(problems) => panic!("unreadable: {problems:?}"),
     };
@@ -112,18 +121,18 @@ fn json_has_paths_and_no_lines() {
 }
 
 #[test]
-fn a_kind_of_a_later_version_is_refused_with_what_is_known() {
+fn a_key_that_is_no_kind_is_refused_with_what_is_known() {
     check(
         Format::Json,
-        r#"{"collections":[],"agnets":[]}"#,
+        r#"{"tools":[],"agnets":[]}"#,
         &[
             (
-                "collections",
-                "is not a known key; allowed: organisation, guilds, machines, agents, bindings",
+                "tools",
+                "is not a known key; allowed: organisation, guilds, machines, agents, bindings, collections, notes, connectors, logins, secrets",
             ),
             (
                 "agnets",
-                "is not a known key; allowed: organisation, guilds, machines, agents, bindings; did you mean agents?",
+                "is not a known key; allowed: organisation, guilds, machines, agents, bindings, collections, notes, connectors, logins, secrets; did you mean agents?",
             ),
         ],
     );
@@ -218,7 +227,11 @@ fn a_repository_has_a_name_and_an_address_without_a_user() {
 
 #[test]
 fn what_is_no_document_is_told() {
-    let told = |format, text: &[u8]| read(text, format, &ACME).err().map(|list| list.len());
+    let told = |format, text: &[u8]| {
+        in_acme(|acme| read(text, format, acme))
+            .err()
+            .map(|list| list.len())
+    };
     assert_eq!(told(Format::Json, b"{"), Some(1));
     assert_eq!(told(Format::Json, b"[]"), Some(1));
     assert_eq!(told(Format::Json, b""), Some(1));

@@ -30,6 +30,26 @@ impl Serialize for Row {
     }
 }
 
+/// The access list of the artifact `a` as SQL: JSON of level, owner and access.
+macro_rules! access_list_sql {
+    () => {
+        "(SELECT coalesce(json_agg(json_build_array(x.level, x.owner, x.access)
+                   ORDER BY x.level COLLATE \"C\", x.owner), '[]')
+            FROM artifact_access x WHERE x.artifact = a.id)"
+    };
+}
+pub(in crate::store) use access_list_sql;
+
+/// The rows that [`access_list_sql`] answers.
+pub(in crate::store) fn rows(read: Vec<(String, String, String)>) -> Vec<Row> {
+    let row = |(level, owner, access): (String, String, String)| Row {
+        level,
+        owner,
+        access: Access::parse(&access),
+    };
+    read.into_iter().map(row).collect()
+}
+
 /// Replaces the access list of an artifact.
 ///
 /// # Errors

@@ -25,6 +25,7 @@ pub(in crate::http) async fn apply(
     let session = Session {
         organisation: &operator.organisation,
         actor: &operator.actor(),
+        vault: api.engine.vault(),
     };
     let pool = api.engine.pool();
     let applied = operator::apply(pool, &session, &bytes, format(&headers), dry_run).await?;

@@ -25,6 +25,7 @@ pub(in crate::http) async fn delete(
     let session = Session {
         organisation: &operator.organisation,
         actor: &operator.actor(),
+        vault: api.engine.vault(),
     };
     let removal = operator::remove(api.engine.pool(), &session, kind, &id, dry_run).await?;
     Ok(body(StatusCode::OK, &removal))
