@@ -89,7 +89,7 @@ impl Api {
     /// # Errors
     /// When there is no answer, or it breaks off.
     pub async fn download(&self, path: &str) -> Result<(u16, HeaderMap, Bytes)> {
-        let request = self.request(Method::GET, path, Bytes::new())?;
+        let request = self.request(Method::GET, path, "application/json", Bytes::new())?;
         let download = async {
             let stream = TokioIo::new(TcpStream::connect(&self.address).await?);
             let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
@@ -125,18 +125,49 @@ impl Api {
             .context(what)
     }
 
+    /// `DELETE`.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn delete(&self, path: &str) -> Result<Answer> {
+        self.send(Method::DELETE, path, Bytes::new()).await
+    }
+
+    /// `POST` with a body of another content type than JSON.
+    ///
+    /// # Errors
+    /// When there is no answer within 90 s.
+    pub async fn post_as(&self, path: &str, content_type: &str, body: &str) -> Result<Answer> {
+        let body = Bytes::from(body.to_owned());
+        let request = self.request(Method::POST, path, content_type, body)?;
+        tokio::time::timeout(LIMIT, self.answer(request))
+            .await
+            .with_context(|| format!("POST {path}: no answer within {LIMIT:?}"))?
+            .context(format!("POST {path}"))
+    }
+
     async fn exchange(&self, method: Method, path: &str, body: Bytes) -> Result<Answer> {
-        let request = self.request(method, path, body)?;
+        let request = self.request(method, path, "application/json", body)?;
+        self.answer(request).await
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Answer> {
         let stream = TcpStream::connect(&self.address).await?;
         exchange(TokioIo::new(stream), request).await
     }
 
-    fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>> {
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<Request<Full<Bytes>>> {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header("host", &self.address)
-            .header("content-type", "application/json");
+            .header("content-type", content_type);
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }

@@ -93,6 +93,9 @@ impl Engine {
         notices: &[String],
     ) -> Result<(RunView, Vec<SnapshotScript>), RunError> {
         let mut tx = self.pool.begin().await?;
+        if !agents::hold(&mut tx, &agent.id).await? {
+            return Err(RunError::NotFound(format!("no agent {}", agent.id)));
+        }
         let budget = start
             .max_tool_calls
             .unwrap_or(agent.config.max_tool_calls)

@@ -93,6 +93,19 @@ pub async fn find(db: &mut PgConnection, id: &str) -> sqlx::Result<Option<Agent>
     .transpose()
 }
 
+/// Holds an agent where it is until the transaction ends: it is neither moved nor deleted
+/// meanwhile. False when there is none of that id any more.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn hold(db: &mut PgConnection, id: &str) -> sqlx::Result<bool> {
+    let held = sqlx::query("SELECT FROM agents WHERE id = $1 FOR KEY SHARE")
+        .bind(id)
+        .fetch_optional(db)
+        .await?;
+    Ok(held.is_some())
+}
+
 /// Whether text is an id of the contract's grammar: `^[a-z][a-z0-9-]{0,30}$`.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
