@@ -110,6 +110,7 @@ pub(in crate::http) async fn change(
     let session = Session {
         organisation: &operator.organisation,
         actor: &operator.actor(),
+        vault: api.engine.vault(),
     };
     let status = known.unwrap_or_default();
     let issue = decisions::set_issue_status(api.engine.pool(), &session, id, status).await?;

@@ -85,6 +85,7 @@ pub(in crate::http) async fn fulfil(
     let session = Session {
         organisation: &operator.organisation,
         actor: &operator.actor(),
+        vault: api.engine.vault(),
     };
     let (pool, vault) = (api.engine.pool(), api.engine.vault());
     let request = decisions::fulfil(pool, vault, &session, id, &gift).await?;
@@ -143,6 +144,7 @@ pub(in crate::http) async fn deny(
     let session = Session {
         organisation: &operator.organisation,
         actor: &operator.actor(),
+        vault: api.engine.vault(),
     };
     let request = decisions::deny(api.engine.pool(), &session, id, reason.trim()).await?;
     Ok(body(StatusCode::OK, &request))
