@@ -11,6 +11,11 @@ pub(crate) struct Before {
 }
 
 impl Before {
+    /// What came while the element was waited for is not the action's doing.
+    pub(crate) fn renew(&mut self, session: &Session) {
+        self.commits = session.wire.watch.navigation.commits;
+    }
+
     /// Whether another document came, or is coming, since.
     pub(crate) fn left(&self, session: &Session) -> bool {
         let navigation = &session.wire.watch.navigation;
@@ -69,7 +74,7 @@ impl Session {
         match self.settle_since(before).await? {
             Settled::NewTab => {
                 let first = format!("{first}: it opened a new tab, which is the current one now");
-                self.page_result(&first).await
+                self.tab_result(&first).await
             }
             Settled::Navigated => {
                 self.page_result(&format!("{first}: it opened another page"))

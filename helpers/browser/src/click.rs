@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chromiumoxide::cdp::browser_protocol::input::DispatchMouseEventType as Mouse;
 use serde_json::Value;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::problem::Problem;
 use crate::ready::{Hindrance, Ready, Wait, Wish};
@@ -17,10 +17,11 @@ impl Session {
     /// Clicks the one element that `target` means.
     pub(crate) async fn click(&mut self, target: &str, limit: Duration) -> Result<String, Problem> {
         let session = self.come_forward().await?;
-        let wait = Wait::start(target, Wish::Click, limit)?;
-        let before = self.before().await?;
+        let mut wait = Wait::start(target, Wish::Click, limit)?;
+        let mut before = self.before().await?;
         loop {
-            let ready = self.wait_for(&wait).await?;
+            let ready = self.wait_for(&mut wait).await?;
+            before.renew(self);
             let first = format!("clicked {}", ready.label);
             let seen = match self.press(&session, &ready).await {
                 Ok(seen) => seen,
@@ -30,39 +31,55 @@ impl Session {
             };
             if seen.get("landed").and_then(Value::as_bool) == Some(false) {
                 // The page moved under the mouse; the page script kept the click from it.
-                if Instant::now() < wait.give_up {
-                    continue;
-                }
                 let why = "something else moves under the mouse".to_owned();
-                return Err(wait.hindered(Hindrance::Blocked(why)));
+                wait.goes_on(Hindrance::Blocked(why))?;
+                continue;
             }
-            let lines = state_lines(&seen, ready.toggles);
+            self.download_begins().await?;
+            let mut lines = state_lines(&seen, ready.toggles);
+            if seen.get("landed").is_some_and(Value::is_null) {
+                // Not clicked again: the page may have caught the click before the page script.
+                lines.push("note: no event of the mouse was seen at the element".to_owned());
+            }
             return self.after(&before, &first, lines).await;
         }
     }
 
-    /// Down and up go out together, so that nothing can come between them;
-    /// answers what the page script saw of it.
+    /// Answers what the page script saw of the click. Each event waits for the one
+    /// before: while a dialog is open Chrome drops input.
     async fn press(&mut self, session: &str, ready: &Ready) -> Result<Value, Problem> {
         self.doing = "clicking";
         self.forget_the_past();
-        let (x, y) = (ready.x, ready.y);
-        let at = Some(session);
-        self.wire.send(at, mouse(Mouse::MouseMoved, x, y))?;
-        self.pressed = Some((x, y));
-        self.wire.send(at, mouse(Mouse::MousePressed, x, y))?;
-        let up = self.wire.submit(at, mouse(Mouse::MouseReleased, x, y))?;
-        let seen = timeout(BUSY, async {
-            let _ = self.wire.reply(up).await?;
-            match self.ask(&ready.frame, "outcome", &[]).await {
-                Err(Problem::Moved | Problem::Failed(_)) => Ok(Value::Null),
-                other => other,
-            }
-        })
-        .await;
-        // Both went out; a page that is too busy to take them gets them in order.
-        self.pressed = None;
+        let seen = timeout(BUSY, self.press_and_look(session, ready)).await;
+        // A page that is too busy to take the release gets it in order.
+        if seen.is_err() {
+            self.let_go(session)?;
+        }
         seen.unwrap_or(Err(Problem::Stuck))
+    }
+
+    async fn press_and_look(&mut self, session: &str, ready: &Ready) -> Result<Value, Problem> {
+        let at = Some(session);
+        for kind in [Mouse::MouseMoved, Mouse::MousePressed, Mouse::MouseReleased] {
+            if kind == Mouse::MousePressed {
+                self.pressed = Some((ready.x, ready.y));
+            }
+            let ticket = self.wire.submit(at, mouse(kind, ready.x, ready.y))?;
+            let _ = self.wire.reply(ticket).await?;
+        }
+        self.pressed = None;
+        match self.ask(&ready.frame, "outcome", &[]).await {
+            Err(Problem::Moved | Problem::Failed(_)) => Ok(Value::Null),
+            other => other,
+        }
+    }
+
+    fn let_go(&mut self, session: &str) -> Result<(), Problem> {
+        if let Some((x, y)) = self.pressed.take() {
+            self.wire
+                .send(Some(session), mouse(Mouse::MouseReleased, x, y))?;
+        }
+        Ok(())
     }
 }
 

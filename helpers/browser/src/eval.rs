@@ -128,7 +128,8 @@ impl Session {
             }
         };
         if let Some(exception) = reply.get("exceptionDetails") {
-            return Err(Problem::refused(thrown(exception)));
+            let lines = expression.lines().count();
+            return Err(Problem::refused(thrown(exception, lines)));
         }
         let value = reply.pointer("/result/value").cloned().unwrap_or_default();
         Ok(Ended::With(serde_json::from_value(value)?))
@@ -161,7 +162,7 @@ impl Session {
             Err(problem) => return Err(problem),
             Ok(Settled::NewTab) => {
                 let first = "the script opened a new tab, which is the current one now";
-                lines.push(self.page_result(first).await?);
+                lines.push(self.tab_result(first).await?);
             }
             Ok(Settled::Navigated) => {
                 lines.push(self.page_result("the script opened another page").await?);
@@ -212,7 +213,7 @@ fn out_of_patience(patience: Duration) -> Problem {
 }
 
 /// What the script threw, and the line of it.
-fn thrown(exception: &Value) -> String {
+fn thrown(exception: &Value, lines: usize) -> String {
     let text = |pointer: &str| exception.pointer(pointer).and_then(Value::as_str);
     let what = match (text("/exception/subtype"), text("/exception/description")) {
         (Some("error"), Some(description)) => message_of(description),
@@ -229,7 +230,9 @@ fn thrown(exception: &Value) -> String {
         },
     };
     let what = shortened(&what, 1000);
-    let line = own_line(exception).map_or_else(String::new, |line| format!(" (line {line})"));
+    let line =
+        own_line(exception).filter(|line| usize::try_from(*line).is_ok_and(|line| line <= lines));
+    let line = line.map_or_else(String::new, |line| format!(" (line {line})"));
     format!("the script threw {what}{line}")
 }
 
@@ -274,13 +277,13 @@ mod tests {
         let exception = json!({"text":"Uncaught (in promise)","lineNumber":2,"exception":{"type":"object","subtype":"error",
             "description":"TypeError: x is not a function\n    at <anonymous>:3:7\n    at <anonymous>:5:3","objectId":"1"}});
         assert_eq!(
-            thrown(&exception),
+            thrown(&exception, 2),
             "the script threw TypeError: x is not a function (line 2)"
         );
         let exception = json!({"text":"Uncaught","lineNumber":1,"exception":{"type":"object","subtype":"error",
             "description":"SyntaxError: Unexpected token ')'","objectId":"1"}});
         assert_eq!(
-            thrown(&exception),
+            thrown(&exception, 2),
             "the script threw SyntaxError: Unexpected token ')' (line 1)"
         );
     }
@@ -289,9 +292,9 @@ mod tests {
     fn what_is_no_error_is_told_as_it_is() {
         let exception =
             json!({"text":"Uncaught (in promise)","exception":{"type":"string","value":"no"}});
-        assert_eq!(thrown(&exception), "the script threw \"no\"");
+        assert_eq!(thrown(&exception, 2), "the script threw \"no\"");
         let exception = json!({"text":"Uncaught (in promise)","exception":{"type":"undefined"}});
-        assert_eq!(thrown(&exception), "the script threw undefined");
+        assert_eq!(thrown(&exception, 2), "the script threw undefined");
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod tab;
 mod target;
 mod tree;
 mod watch;
+mod wellformed;
 mod wire;
 
 pub use call::answer;

@@ -83,6 +83,19 @@ impl Session {
         self.page_result("").await
     }
 
+    /// The same for a tab that was entered after its document had come, and whose
+    /// status is only the document's own to tell.
+    pub(crate) async fn tab_result(&mut self, first: &str) -> Result<String, Problem> {
+        if self.wire.watch.navigation.status().is_none() {
+            let frame = self.main_frame().await?;
+            let status = self.ask(&frame, "httpStatus", &[]).await?.as_u64();
+            if let Some(status) = status.filter(|status| *status > 0) {
+                self.notes.insert(0, format!("status: {status}"));
+            }
+        }
+        self.page_result(first).await
+    }
+
     /// `url`, `title`, `status` and what else is to be told, one a line.
     pub(crate) async fn page_result(&mut self, first: &str) -> Result<String, Problem> {
         let mut attempt = 0;

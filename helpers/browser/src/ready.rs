@@ -49,12 +49,13 @@ impl Wish<'_> {
 }
 
 /// One target, the wish, and until when it may become true.
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait<'a> {
     pub(crate) target: &'a str,
     pub(crate) wish: Wish<'a>,
     pub(crate) patience: Duration,
     pub(crate) give_up: Instant,
+    /// What stood in the way last.
+    last: Hindrance,
 }
 
 impl<'a> Wait<'a> {
@@ -74,13 +75,23 @@ impl<'a> Wait<'a> {
             wish,
             patience,
             give_up: Instant::now() + patience,
+            last: Hindrance::NoMatch,
         })
     }
 
-    /// The refusal when the time is over.
-    pub(crate) fn hindered(&self, last: Hindrance) -> Problem {
+    /// Notes what stood in the way of the action itself; the refusal when the time is over.
+    pub(crate) fn goes_on(&mut self, hindrance: Hindrance) -> Result<(), Problem> {
+        self.last = hindrance;
+        if Instant::now() < self.give_up {
+            Ok(())
+        } else {
+            Err(self.hindered())
+        }
+    }
+
+    fn hindered(&self) -> Problem {
         let target = self.target;
-        match last {
+        match &self.last {
             Hindrance::NoMatch => Problem::refused(format!(
                 "no element matches {target}\nbrowser_snapshot shows what is there now"
             )),
@@ -119,21 +130,20 @@ impl Session {
     }
 
     /// Looks again and again until the target means one element that is ready.
-    pub(crate) async fn wait_for(&mut self, wait: &Wait<'_>) -> Result<Ready, Problem> {
+    pub(crate) async fn wait_for(&mut self, wait: &mut Wait<'_>) -> Result<Ready, Problem> {
         self.doing = wait.wish.doing();
-        let mut last = Hindrance::NoMatch;
         let mut attempt = 0;
         loop {
             match timeout_at(wait.give_up, self.attempt(wait, attempt)).await {
                 Ok(Ok(Ok(ready))) => return Ok(ready),
-                Ok(Ok(Err(hindrance))) => last = hindrance,
+                Ok(Ok(Err(hindrance))) => wait.last = hindrance,
                 Ok(Err(Problem::Moved)) => {}
                 Ok(Err(problem)) => return Err(problem),
-                Err(_) => return Err(wait.hindered(last)),
+                Err(_) => return Err(wait.hindered()),
             }
             let pause = PAUSES_MS[attempt.min(PAUSES_MS.len() - 1)];
             // Something that may just be coming is looked for more often than something in the way.
-            let pause = if matches!(last, Hindrance::NoMatch) {
+            let pause = if matches!(wait.last, Hindrance::NoMatch) {
                 pause.min(100)
             } else {
                 pause
@@ -240,7 +250,9 @@ mod tests {
     fn what_stood_in_the_way_is_named() {
         let cover = "<div id=\"o\"></div> intercepts pointer events";
         let check = |wish: Wish<'_>, expected: &str| {
-            let refusal = wait(wish).hindered(Hindrance::Blocked(cover.to_owned()));
+            let mut wait = wait(wish);
+            wait.last = Hindrance::Blocked(cover.to_owned());
+            let refusal = wait.hindered();
             assert_eq!(
                 refusal.to_string(),
                 format!("#a {expected}: {cover} (waited 10 s)")
@@ -250,7 +262,7 @@ mod tests {
         check(Wish::Type, "can't be typed into");
         check(Wish::Fill("x"), "can't be filled");
         assert_eq!(
-            wait(Wish::Click).hindered(Hindrance::NoMatch).to_string(),
+            wait(Wish::Click).hindered().to_string(),
             "no element matches #a\nbrowser_snapshot shows what is there now"
         );
     }

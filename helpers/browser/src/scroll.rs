@@ -79,9 +79,9 @@ impl Session {
         sideways: bool,
         limit: Duration,
     ) -> Result<Frame, Problem> {
-        let wait = Wait::start(target, Wish::Scroll, limit)?;
+        let mut wait = Wait::start(target, Wish::Scroll, limit)?;
         loop {
-            let ready = self.wait_for(&wait).await?;
+            let ready = self.wait_for(&mut wait).await?;
             match self
                 .ask(&ready.frame, "scrollFrom", &[json!(sideways)])
                 .await

@@ -18,6 +18,8 @@ const REQUESTS: Duration = Duration::from_millis(1500);
 const AFTERMATH: Duration = Duration::from_millis(200);
 /// How long a download is waited for.
 const DOWNLOAD: Duration = Duration::from_secs(10);
+/// How long a download may take to begin after a click.
+const BEGINNING: Duration = Duration::from_millis(50);
 /// How long a window or navigation that was asked for may take to begin.
 const WINDOW: Duration = Duration::from_secs(1);
 
@@ -140,6 +142,24 @@ impl Session {
         self.notes
             .push("still loading: the new tab is not complete yet".to_owned());
         Ok(())
+    }
+
+    /// A short while in which a download begins that no navigation announced, such as
+    /// that of a link the page made itself.
+    pub(crate) async fn download_begins(&mut self) -> Result<(), Problem> {
+        let begun = |watch: &Watch| {
+            let navigation = &watch.navigation;
+            navigation.requested || navigation.pending || !watch.downloads.is_empty()
+        };
+        match self
+            .wire
+            .wait_until(Instant::now() + BEGINNING, begun)
+            .await
+        {
+            // What became of the tab, the next step tells.
+            Ok(_) | Err(Problem::Closed) => Ok(()),
+            Err(problem) => Err(problem),
+        }
     }
 
     /// Waits for the download that a navigation turned out to be.

@@ -8,6 +8,7 @@ use chromiumoxide::cdp::browser_protocol::target::{
     FilterEntry, SessionId, SetAutoAttachParams, TargetFilter,
 };
 use chromiumoxide::cdp::js_protocol::runtime::RunIfWaitingForDebuggerParams;
+use chromiumoxide::error::CdpError;
 use chromiumoxide::types::{CallId, Message};
 use chromiumoxide::{Command, Connection};
 use futures_util::StreamExt;
@@ -17,6 +18,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::event::Event;
 use crate::problem::Problem;
 use crate::watch::{Reaction, Watch};
+use crate::wellformed::mended;
 
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -132,7 +134,23 @@ impl Wire {
 
     async fn receive(&mut self) -> Result<(), Problem> {
         match self.connection.next().await {
-            Some(Ok(Message::Response(response))) => {
+            Some(Ok(message)) => self.take(message),
+            // One half of a surrogate pair is no reason to lose an answer or a dialog.
+            Some(Err(CdpError::InvalidMessage(text, _))) => {
+                match serde_json::from_str(&mended(&text)) {
+                    Ok(message) => self.take(message),
+                    // A message of a shape nobody knows is not one this call waits for.
+                    Err(_) => Ok(()),
+                }
+            }
+            Some(Err(CdpError::Ws(_))) | None => Err(Problem::Gone),
+            Some(Err(_)) => Ok(()),
+        }
+    }
+
+    fn take(&mut self, message: Message<Event>) -> Result<(), Problem> {
+        match message {
+            Message::Response(response) => {
                 if self.awaited.remove(&response.id) {
                     let reply = match response.error {
                         Some(error) => Err(Declined(error.message)),
@@ -140,17 +158,13 @@ impl Wire {
                     };
                     self.replies.insert(response.id, reply);
                 }
+                Ok(())
             }
-            Some(Ok(Message::Event(event))) => {
-                if let Some(reaction) = self.watch.take(&event) {
-                    self.react(reaction)?;
-                }
-            }
-            Some(Err(chromiumoxide::error::CdpError::Ws(_))) | None => return Err(Problem::Gone),
-            // A message of a shape nobody knows is not one this call waits for.
-            Some(Err(_)) => {}
+            Message::Event(event) => match self.watch.take(&event) {
+                Some(reaction) => self.react(reaction),
+                None => Ok(()),
+            },
         }
-        Ok(())
     }
 
     fn react(&mut self, reaction: Reaction) -> Result<(), Problem> {

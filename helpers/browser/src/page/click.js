@@ -2,6 +2,8 @@
 
 let acted = null;
 
+/// Roles that a click is expected to switch.
+const SWITCHES = new Set(["checkbox", "radio", "switch", "menuitemcheckbox", "menuitemradio"]);
 const MOUSE_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick"];
 
 /// Keeps the mouse's events from anything but the element: a page that moves
@@ -37,7 +39,7 @@ async function prepareClick(attempt) {
   if (point.blocked) return point;
   const role = roleOf(element) ?? "";
   guardClick(element, box, role);
-  return { x: point.x, y: point.y, label: describe(element), toggles: isToggle(element) || ROLES_WITH.checked.includes(role) };
+  return { x: point.x, y: point.y, label: describe(element), toggles: SWITCHES.has(role) };
 }
 
 /// Two frames after the click: did it land, and which states changed.

@@ -18,6 +18,17 @@ async function guardedLater(work) {
   }
 }
 
+/// Two frames, in which a page acts on what was done to it.
+async function rest() {
+  await nextFrame();
+  await nextFrame();
+}
+
+/// The status the document was answered with; 0 when nobody answered.
+function httpStatus() {
+  return performance.getEntriesByType("navigation")[0]?.responseStatus ?? 0;
+}
+
 globalThis.guildsPage = {
   begin: (selector) => guarded(() => begin(selector)),
   pick: (index) => guarded(() => pick(index)),
@@ -27,4 +38,5 @@ globalThis.guildsPage = {
   takeFocus, fill: (value) => guarded(() => fill(value)), readBack,
   frameArea, scrollers, scrollFrom, scrolled,
   matched, everyRole,
+  rest, httpStatus,
 };

@@ -122,7 +122,8 @@ function takeFocus() {
       }
     } else if (field !== holder) selectInside(field).collapseToStart();
   }
-  return { value: rawValue(field) };
+  // Enter in one line of text may send a form; in several it is a line break.
+  return { sends: field.tagName !== "TEXTAREA" && !field.isContentEditable };
 }
 
 function notFocused(holder) {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
 mod calls;
+mod corpus;
 mod fields;
 mod oracle;
 mod selectors;

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use crate::corpus;
+
 /// Starts the site on all of 127.0.0.1 and ::1 that `localhost` means; its port.
 pub fn start() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -48,7 +50,7 @@ fn page(path: &str) -> (&'static str, &'static str, Vec<u8>) {
         "/204" => ("204 No Content", "", Vec::new()),
         "/slow" => {
             thread::sleep(Duration::from_millis(400));
-            ("200 OK", "", b"slow".to_vec())
+            ("200 OK", "Content-Type: text/plain\r\n", b"slow".to_vec())
         }
         "/report.csv" => (
             "200 OK",
@@ -81,6 +83,11 @@ fn page(path: &str) -> (&'static str, &'static str, Vec<u8>) {
                 format!("<!doctype html><title>Big</title><ul>{rows}</ul>").into_bytes(),
             )
         }
+        _ if path.starts_with("/case/") => match corpus::document(&path["/case/".len()..]) {
+            Some(html) => ("200 OK", HTML, html.into_bytes()),
+            None => ("404 Not Found", HTML, Vec::new()),
+        },
+        _ if path.starts_with("/npm/") => from_npm(&path["/npm/".len()..]),
         _ => {
             let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
                 .join("tests/pages")
@@ -95,4 +102,26 @@ fn page(path: &str) -> (&'static str, &'static str, Vec<u8>) {
             }
         }
     }
+}
+
+/// Files of the packages that `tests/clients` locks.
+fn from_npm(name: &str) -> (&'static str, &'static str, Vec<u8>) {
+    const SCRIPT: &str = "Content-Type: text/javascript; charset=utf-8\r\n";
+    let (file, kind) = match name {
+        "react.js" => ("react/umd/react.production.min.js", SCRIPT),
+        "react-dom.js" => ("react-dom/umd/react-dom.production.min.js", SCRIPT),
+        "vue.js" => ("vue/dist/vue.global.prod.js", SCRIPT),
+        "quill.js" => ("quill/dist/quill.js", SCRIPT),
+        "codemirror.js" => ("codemirror/lib/codemirror.js", SCRIPT),
+        _ => (
+            "codemirror/lib/codemirror.css",
+            "Content-Type: text/css\r\n",
+        ),
+    };
+    let modules =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/node_modules");
+    let body = std::fs::read(modules.join(file)).unwrap_or_else(|error| {
+        panic!("{file}: {error}; scripts/set-up.sh test installs the packages of tests/clients")
+    });
+    ("200 OK", kind, body)
 }
