@@ -44,7 +44,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "downloads",
-        html: "<a href=/report.csv>Report</a><button onclick=\"const a = document.createElement('a'); a.href = URL.createObjectURL(new Blob(['hello'])); a.download = 'made.txt'; a.click()\">Made</button>",
+        html: "<a href=/report.csv>Report</a><button onclick=\"const a = document.createElement('a'); a.href = window.URL.createObjectURL(new Blob(['hello'])); a.download = 'made.txt'; a.click()\">Made</button>",
         steps: &[
             does(
                 "click",
@@ -98,7 +98,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "popup-that-closes-itself",
-        html: "<button onclick=\"const w = open('about:blank'); w.close(); this.textContent = 'Done'\">Blink</button>",
+        html: "<button onclick=\"const w = window.open('about:blank'); w.close(); this.textContent = 'Done'\">Blink</button>",
         steps: &[
             has("click", &["text=Blink"], &["clicked button \"Blink\""]),
             has("snapshot", &[], &["- button \"Done\""]),
@@ -184,7 +184,7 @@ pub const CASES: &[Case] = &[
             does(
                 "snapshot",
                 &[],
-                "url: {url}\ntitle: T \u{fffd}\n\n- button \"Half \u{fffd}!\"\n- textbox \"Field\": low \u{fffd}",
+                "url: {url}\ntitle: T \u{fffd}\n\n- button \"Half \u{fffd}!\" [target=#a]\n- textbox \"Field\": low \u{fffd}",
             ),
             does("click", &["#a"], "clicked button \"Half \u{fffd}!\""),
             does(
