@@ -32,7 +32,8 @@ function places(elements) {
     }
   };
   walk(document);
-  return elements.map((element) => numbers.get(element) ?? -1);
+  // `nth=0` alone means the document itself, which nothing can be done to.
+  return elements.filter((node) => node !== document).map((element) => numbers.get(element) ?? -1);
 }
 
 // The main frame, then the frames one can see, each followed by its own.

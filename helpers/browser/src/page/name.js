@@ -184,7 +184,7 @@ function labelledName(element, tag, cx) {
     cx.visited.add(element);
     return labelsText(element.labels, cx);
   }
-  if (["BUTTON", "METER", "PROGRESS"].includes(tag)) return null;
+  if (tag === "BUTTON") return null;
   const title = element.getAttribute("title") ?? "";
   const typed = tag === "TEXTAREA" || (tag === "INPUT" && PLACEHOLDER_INPUTS.includes(element.type));
   return typed && !title ? (element.getAttribute("placeholder") ?? "") : title;
@@ -251,7 +251,9 @@ function contentText(element, cx) {
     if (node.nodeType === Node.TEXT_NODE) parts.push(node.textContent ?? "");
     if (node.nodeType !== Node.ELEMENT_NODE) return;
     const text = nameText(node, cx);
-    parts.push(styleOf(node).display !== "inline" || node.nodeName === "BR" ? ` ${text} ` : text);
+    // What is never rendered, such as the inside of a video, has no display at all.
+    const inline = ["inline", ""].includes(styleOf(node).display) && node.nodeName !== "BR";
+    parts.push(inline ? text : ` ${text} `);
   };
   const replaced = styledText(element);
   const slotted = element.tagName === "SLOT" ? element.assignedNodes() : [];
