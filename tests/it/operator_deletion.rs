@@ -266,10 +266,8 @@ async fn guilds_machines_and_bindings_go_with_what_hangs_on_them() -> Result<()>
     )
     .await?;
     deletes(&stack, "machines", "idle", &[]).await?;
-    let on = stack.operator.delete(&format!(
-        "/v1/operator/bindings/agent:{ada}:note_delete?dry_run=true"
-    ));
-    let on = on.await?.expect(200)?;
+    let binding = format!("/v1/operator/bindings/agent:{ada}:note_delete?dry_run=true");
+    let on = stack.operator.delete(&binding).await?.expect(200)?;
     assert_eq!(
         on["uses"][0]["message"],
         format!("note_delete is off for agent {ada} by this binding, and on without it")

@@ -226,6 +226,138 @@ fn a_repository_has_a_name_and_an_address_without_a_user() {
 }
 
 #[test]
+fn a_collection_has_1_to_64_columns_each_named_once() {
+    let column = |n: usize| format!(r#"{{"name":"c{n}","type":"text"}}"#);
+    let columns = |count: usize| (0..count).map(column).collect::<Vec<_>>().join(",");
+    let document =
+        |columns: String| format!(r#"{{"collections":[{{"name":"a","columns":[{columns}]}}]}}"#);
+    check(Format::Json, &document(columns(64)), &[]);
+    check(
+        Format::Json,
+        &document(columns(65)),
+        &[(
+            "collections[0].columns",
+            "has 65 columns; at most 64 are allowed",
+        )],
+    );
+    check(
+        Format::Json,
+        &document(String::new()),
+        &[(
+            "collections[0].columns",
+            "is empty; a collection has at least one column",
+        )],
+    );
+    let longest = "x".repeat(63);
+    check(
+        Format::Json,
+        &document(format!(
+            r#"{{"name":"{longest}","type":"text"}},{{"name":"{longest}","type":"array","values":["a","","a"]}},{{"name":"{longest}x","type":"text","values":[]}},{{"type":7}}"#
+        )),
+        &[
+            (
+                "collections[0].columns[1].name",
+                &format!("{longest} is the name of another column of this collection"),
+            ),
+            (
+                "collections[0].columns[1].values[1]",
+                "is empty or too long; 1 to 200 characters are allowed",
+            ),
+            (
+                "collections[0].columns[1].values[2]",
+                "a stands in the list already",
+            ),
+            (
+                "collections[0].columns[2].name",
+                &format!(
+                    "{} is no name of a column; a name opens with a lower-case letter and has lower-case letters, digits and underscores, at most 63 characters",
+                    crate::tools::validation::shown(&format!("{longest}x"))
+                ),
+            ),
+            (
+                "collections[0].columns[2].values",
+                "has 0 values; 1 to 200 are allowed, and without the list any value is",
+            ),
+            ("collections[0].columns[3].name", "is missing (required)"),
+            (
+                "collections[0].columns[3].type",
+                "is an integer; a string is expected",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_the_command_line_reads_is_sent_as_a_value_and_never_shown() {
+    check(
+        Format::Json,
+        r#"{"secrets":[
+            {"name":"sk_live_1234","value":"sk_live_1234"},
+            {"name":"A_KEY","value":12345678},
+            {"name":"B_KEY","value_env":"B"},
+            {"name":"C_KEY","value":"a\u0000bcdef"}
+        ],"logins":[{"connector":"search","organisation":true,"key_env":"K","key":"two words"}]}"#,
+        &[
+            (
+                "logins[0].key",
+                "holds a space, a line break or another character that no header can carry; letters, digits and punctuation of ASCII are allowed",
+            ),
+            (
+                "logins[0].key_env",
+                "is read by the command line, from its environment, and sent as key; here only key is allowed",
+            ),
+            (
+                "secrets[0].name",
+                "is no name of a secret; allowed is ^[A-Z][A-Z0-9_]{0,63}$, such as STRIPE_KEY",
+            ),
+            ("secrets[1].value", "is an integer; a string is expected"),
+            (
+                "secrets[2].value_env",
+                "is read by the command line, from its environment, and sent as value; here only value is allowed",
+            ),
+            ("secrets[3].value", "holds U+0000, which can't be stored"),
+        ],
+    );
+}
+
+#[test]
+fn a_note_has_a_path_of_one_level_and_at_most_200_000_characters() {
+    let note = |path: &str, content: &str| {
+        format!(r#"{{"notes":[{{"path":"{path}","content":"{content}"}}]}}"#)
+    };
+    check(Format::Json, &note("org/a.md", &"é".repeat(200_000)), &[]);
+    check(
+        Format::Json,
+        &note("org/a.md", &"é".repeat(200_001)),
+        &[(
+            "notes[0].content",
+            "has 200001 characters; at most 200000 are allowed",
+        )],
+    );
+    for path in ["a.md", "org/a/b.md", "record/x/1", "guild/Core/a.md"] {
+        check(
+            Format::Json,
+            &note(path, "x"),
+            &[(
+                "notes[0].path",
+                &format!(
+                    "{path} is no path of a note; paths are agent/<agent>/<key>, guild/<guild>/<key> and org/<key>, and notes have no folders"
+                ),
+            )],
+        );
+    }
+    check(Format::Json, &note("agent/ada/task.md", ""), &[]);
+    check(
+        Format::Json,
+        &note("org/memory.md", ""),
+        &[(
+            "notes[0].path",
+            "memory.md exists at level agent only; choose another key",
+        )],
+    );
+}
+
+#[test]
 fn what_is_no_document_is_told() {
     let told = |format, text: &[u8]| {
         in_acme(|acme| read(text, format, acme))
