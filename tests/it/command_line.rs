@@ -1,165 +1,149 @@
-//! `guilds apply` and `guilds call`: payload on stdout, exit codes, tokens from the environment.
+//! `guilds` as a person or a script uses it: the program itself, its two streams and its exit.
 
-use std::process::Output;
+mod completion;
+mod documents;
+mod https;
+mod inbox;
+mod operating;
+mod runs;
+mod screens;
+mod secrets;
+mod transcripts;
 
-use anyhow::Result;
-use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
 use tests::{Stack, spawn};
 
-fn guilds(stack: &Stack, arguments: &[&str]) -> Result<Output> {
-    spawn::output(
-        spawn::command(stack.shared.program("guilds"))
-            .args(arguments)
-            .env(
-                "GUILDS_URL",
-                format!("http://{}", stack.control_plane.address()),
-            )
-            .env("GUILDS_BACKEND_TOKEN", &stack.shared.backend_token)
-            .env("GUILDS_OPERATOR_TOKEN", &stack.shared.operator_token),
-    )
+/// The program with a stack's address and tokens.
+pub(super) struct Guilds {
+    program: std::path::PathBuf,
+    environment: Vec<(&'static str, String)>,
 }
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
+/// What it said.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Said {
+    fn of(output: Output) -> Result<Self> {
+        Ok(Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout)?,
+            stderr: String::from_utf8(output.stderr)?,
+        })
+    }
+
+    /// Stdout, of what exits 0 and says nothing else.
+    #[track_caller]
+    pub(super) fn done(self) -> String {
+        assert_eq!((self.code, self.stderr.as_str()), (Some(0), ""), "{self:?}");
+        self.stdout
+    }
+
+    /// Stdout as JSON, of what exits 0.
+    #[track_caller]
+    pub(super) fn json(self) -> Result<Value> {
+        let text = self.done();
+        serde_json::from_str(&text).with_context(|| text.clone())
+    }
+}
+
+impl Guilds {
+    pub(super) fn of(stack: &Stack) -> Self {
+        let url = format!("http://{}", stack.control_plane.address());
+        Self {
+            program: stack.shared.program("guilds"),
+            environment: vec![
+                ("GUILDS_URL", url),
+                ("GUILDS_BACKEND_TOKEN", stack.shared.backend_token.clone()),
+                ("GUILDS_OPERATOR_TOKEN", stack.shared.operator_token.clone()),
+            ],
+        }
+    }
+
+    /// A command in an environment of its own.
+    pub(super) fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
+        let mut command = spawn::command(&self.program);
+        self.environ(&mut command).args(words);
+        command
+    }
+
+    /// Gives another program the same environment, and the folder of `guilds` to search.
+    pub(super) fn environ<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        let folder = self.program.parent().unwrap_or(Path::new("/"));
+        command
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
+            .env("LANG", "C.UTF-8")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub(super) fn run<S: AsRef<OsStr>>(&self, words: &[S]) -> Result<Said> {
+        Said::of(spawn::output(&mut self.command(words))?)
+    }
+
+    /// With something on its stdin.
+    pub(super) fn fed<S: AsRef<OsStr>>(&self, words: &[S], input: &str) -> Result<Said> {
+        let output = spawn::output_with_input(&mut self.command(words), input.as_bytes())?;
+        Said::of(output)
+    }
+
+    /// With a terminal's width.
+    pub(super) fn wide<S: AsRef<OsStr>>(&self, columns: usize, words: &[S]) -> Result<Said> {
+        let mut command = self.command(words);
+        command.env("COLUMNS", columns.to_string());
+        Said::of(spawn::output(&mut command)?)
+    }
 }
 
 #[tokio::test]
 async fn call_opens_a_run_prints_the_content_and_ends_the_run() -> Result<()> {
     let stack = Stack::storage().await?;
+    let guilds = Guilds::of(&stack);
     let ada = stack.ada.id.as_str();
-    let output = guilds(
-        &stack,
+    let call = ["call", "--agent", ada];
+    let said = guilds.run(
         &[
-            "call",
-            "--agent",
-            ada,
-            "note_write",
-            "level=agent",
-            "key=a.md",
-            "content=5",
-        ],
+            &call[..],
+            &["note_write", "level=agent", "key=a.md", "content=5"],
+        ]
+        .concat(),
     )?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(
-        stdout(&output),
+        said.done(),
         format!("{{\"path\":\"agent/{ada}/a.md\",\"created\":true}}\nremaining_tool_calls: 59\n")
     );
     // `limit` is an integer in the schema, so its text is read as one; `:=` is raw JSON.
     for limit in ["limit=1", "limit:=1"] {
-        let output = guilds(&stack, &["call", "--agent", ada, "note_find", limit])?;
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        guilds
+            .run(&[&call[..], &["note_find", limit]].concat())?
+            .done();
     }
-    let arguments = json!({ "path": format!("agent/{ada}/a.md") }).to_string();
-    let output = guilds(
-        &stack,
-        &["call", "--agent", ada, "note_get", "--json", &arguments],
-    )?;
-    assert!(stdout(&output).contains("\"content\":\"5\""), "{output:?}");
+    let arguments = serde_json::json!({ "path": format!("agent/{ada}/a.md") }).to_string();
+    let read = guilds.run(&[&call[..], &["note_get", "--json", &arguments]].concat())?;
+    assert!(read.done().contains("\"content\":\"5\""));
+    let result = guilds
+        .run(&[&call[..], &["note_find", "-o", "json"]].concat())?
+        .json()?;
+    assert_eq!(result["metadata"]["tool_name"], "note_find");
 
-    let runs = stack
-        .backend
-        .get(&format!("/v1/runs?agent={ada}"))
-        .await?
-        .expect(200)?;
+    let runs = guilds
+        .run(&["run", "list", "--agent", ada, "-o", "json"])?
+        .json()?;
     let states: Vec<_> = runs["runs"]
         .as_array()
-        .into_iter()
-        .flatten()
+        .context("runs")?
+        .iter()
         .map(|run| run["state"].clone())
         .collect();
-    assert_eq!(
-        states,
-        [
-            json!("ended"),
-            json!("ended"),
-            json!("ended"),
-            json!("ended")
-        ]
-    );
-    Ok(())
-}
-
-#[tokio::test]
-async fn exit_codes_tell_what_went_wrong() -> Result<()> {
-    let stack = Stack::storage().await?;
-    let ada = stack.ada.id.as_str();
-    for (arguments, code) in [
-        (vec!["call", "--agent", ada, "no_such_tool"], 1),
-        (vec!["call", "--agent", "nobody-here", "note_find"], 3),
-        (vec!["call", "--agent", ada], 64),
-        (vec!["nonsense"], 64),
-    ] {
-        let output = guilds(&stack, &arguments)?;
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}: {output:?}"
-        );
-    }
-    let denied = spawn::output(
-        spawn::command(stack.shared.program("guilds"))
-            .args(["call", "--agent", ada, "note_find"])
-            .env(
-                "GUILDS_URL",
-                format!("http://{}", stack.control_plane.address()),
-            )
-            .env("GUILDS_BACKEND_TOKEN", "gb_wrong"),
-    )?;
-    assert_eq!(denied.status.code(), Some(4), "{denied:?}");
-    assert!(denied.stdout.is_empty(), "{denied:?}");
-    let unreachable = spawn::output(
-        spawn::command(stack.shared.program("guilds"))
-            .args(["call", "--agent", ada, "note_find"])
-            .env("GUILDS_URL", "http://127.0.0.1:9")
-            .env("GUILDS_BACKEND_TOKEN", &stack.shared.backend_token),
-    )?;
-    assert_eq!(unreachable.status.code(), Some(5), "{unreachable:?}");
-    Ok(())
-}
-
-#[tokio::test]
-async fn apply_reads_toml_and_a_token_from_a_file() -> Result<()> {
-    let stack = Stack::storage().await?;
-    let document = stack.directory.path().join("acme.toml");
-    std::fs::write(
-        &document,
-        "organisation = \"acme\"\n\n[[guilds]]\nid = \"second\"\n",
-    )?;
-    let token = stack.directory.path().join("token");
-    std::fs::write(&token, format!("{}\n", stack.shared.operator_token))?;
-    let apply = |more: &[&str]| {
-        spawn::output(
-            spawn::command(stack.shared.program("guilds"))
-                .args(["apply", "-o", "json", "-f"])
-                .arg(&document)
-                .args(more)
-                .env(
-                    "GUILDS_URL",
-                    format!("http://{}", stack.control_plane.address()),
-                )
-                .env("GUILDS_OPERATOR_TOKEN_FILE", &token),
-        )
-    };
-    let planned = apply(&["--dry-run"])?;
-    assert_eq!(
-        planned.status.code(),
-        Some(2),
-        "changes are pending: {planned:?}"
-    );
-    let applied = apply(&[])?;
-    assert_eq!(applied.status.code(), Some(0), "{applied:?}");
-    let body: Value = serde_json::from_str(&stdout(&applied))?;
-    assert_eq!(body["changes"][0]["action"], "create");
-    assert_eq!(body["changes"][0]["id"], "second");
-
-    std::fs::write(
-        &document,
-        "organisation = \"acme\"\n\n[[guilds]]\nid = \"Not Fine\"\n",
-    )?;
-    let refused = apply(&[])?;
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    assert!(refused.stdout.is_empty(), "{refused:?}");
-    let error: Value = serde_json::from_slice(&refused.stderr)?;
-    assert_eq!(error["error"]["code"], "document_rejected");
+    assert_eq!(states, vec!["ended"; 5]);
     Ok(())
 }

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use self::address::Address;
 pub(crate) use self::pages::{List, Query};
 pub(crate) use self::path::segment;
+use self::tls::Tls;
 use crate::error::Failure;
 
 /// Longest wait for an ordinary answer.
@@ -32,6 +33,7 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     address: Address,
+    tls: Option<Tls>,
     token: Option<HeaderValue>,
 }
 
@@ -94,8 +96,11 @@ impl Client {
     /// # Errors
     /// When it is no `http://` or `https://` URL with a host, or the token can't be one.
     pub(crate) fn new(url: &str, token: Option<String>) -> Result<Self, Failure> {
+        let address = Address::parse(url)?;
+        let tls = address.tls().map(Tls::with).transpose()?;
         let client = Self {
-            address: Address::parse(url)?,
+            address,
+            tls,
             token: None,
         };
         client.with(token.as_deref())
@@ -218,15 +223,15 @@ impl Client {
         stream.set_nodelay(true)?;
         // Dropped, and so ended, with this exchange.
         let mut connections = JoinSet::new();
-        let mut sender = match self.address.tls() {
+        let mut sender = match &self.tls {
             None => {
                 let (sender, connection) =
                     hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
                 connections.spawn(connection);
                 sender
             }
-            Some(host) => {
-                let stream = TokioIo::new(tls::connect(stream, host).await?);
+            Some(tls) => {
+                let stream = TokioIo::new(tls.connect(stream).await?);
                 let (sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
                 connections.spawn(connection);
                 sender

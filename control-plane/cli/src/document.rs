@@ -49,11 +49,8 @@ impl Document {
             1 => "a value is not in the environment".to_owned(),
             count => format!("{count} values are not in the environment"),
         });
-        let problems: Vec<_> = missing
-            .iter()
-            .map(|(path, message)| document.placed(path, message))
-            .collect();
-        Err(failure.with_problems(&missing).with_details(problems))
+        let details = document.details(&missing);
+        Err(failure.with_problems(&missing).with_details(details))
     }
 
     /// A document in a string, for what this program brings itself.
@@ -119,26 +116,40 @@ impl Document {
 
     /// The failure with each problem's file and line, for people.
     fn with_lines(&self, failure: Failure) -> Failure {
-        let details = failure
+        let problems: Vec<_> = failure
             .problems()
             .into_iter()
-            .map(|problem| self.placed(&problem.path, &problem.message))
+            .map(|problem| (problem.path, problem.message))
             .collect();
+        let details = self.details(&problems);
         failure.with_details(details)
     }
 
-    /// `file:line: path: message`; the path is the file's own.
-    fn placed(&self, path: &str, message: &str) -> String {
-        let (source, path) = self.origin(path);
-        match source {
-            Some(source) if path.is_empty() => format!("{}: {message}", source.place("")),
-            Some(source) => format!("{}: {path}: {message}", source.place(&path)),
-            None => format!("{path}: {message}"),
-        }
+    /// Problems as `file:line: path: message`, in the order of files and lines;
+    /// the path is the file's own.
+    fn details(&self, problems: &[(String, String)]) -> Vec<String> {
+        let mut placed: Vec<_> = problems
+            .iter()
+            .map(|(path, message)| {
+                let (number, path) = self.origin(path);
+                let Some(source) = self.sources.get(number) else {
+                    return (number, 0, format!("{path}: {message}"));
+                };
+                let line = source.line(&path);
+                let place = source.place(&path);
+                let text = match path.as_str() {
+                    "" => format!("{place}: {message}"),
+                    path => format!("{place}: {path}: {message}"),
+                };
+                (number, line.unwrap_or(0), text)
+            })
+            .collect();
+        placed.sort_by_key(|(number, line, _)| (*number, *line));
+        placed.into_iter().map(|(.., text)| text).collect()
     }
 
-    /// The file that a path of the joined document comes from, and the path there.
-    fn origin(&self, path: &str) -> (Option<&Source>, String) {
+    /// The number of the file that a path of the joined document comes from, and the path there.
+    fn origin(&self, path: &str) -> (usize, String) {
         let moved = || {
             let (kind, rest) = path.split_once('[')?;
             let (index, rest) = rest.split_once(']')?;
@@ -146,20 +157,16 @@ impl Document {
             let origin = self.origins.get(kind)?.get(index)?;
             let number = usize::try_from(origin.get(0)?.as_u64()?).ok()?;
             let own = origin.get(1)?.as_u64()?;
-            Some((self.sources.get(number)?, format!("{kind}[{own}]{rest}")))
+            Some((number, format!("{kind}[{own}]{rest}")))
         };
-        match moved() {
-            Some((source, path)) => (Some(source), path),
-            None => {
-                let key = path.split(['.', '[']).next().unwrap_or_default();
-                let source = self
-                    .sources
-                    .iter()
-                    .find(|source| source.body().contains_key(key))
-                    .or(self.sources.first());
-                (source, path.to_owned())
-            }
-        }
+        moved().unwrap_or_else(|| {
+            let key = path.split(['.', '[']).next().unwrap_or_default();
+            let number = self
+                .sources
+                .iter()
+                .position(|source| source.body().contains_key(key));
+            (number.unwrap_or(0), path.to_owned())
+        })
     }
 }
 
@@ -212,9 +219,9 @@ mod tests {
         assert_eq!(
             failure.details(),
             [
-                "two.toml:3: agents[0].slot: 200 is over 99",
-                "one.toml:1: organisation: is another's",
                 "one.toml: holds nothing",
+                "one.toml:1: organisation: is another's",
+                "two.toml:3: agents[0].slot: 200 is over 99",
             ]
         );
     }

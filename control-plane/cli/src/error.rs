@@ -149,7 +149,7 @@ impl Failure {
             .into_iter()
             .map(|problem| match problem.path.rsplit_once('.') {
                 Some((_, field)) => format!("{field}: {}", problem.message),
-                None => problem.message,
+                None => format!("{}: {}", problem.path, problem.message),
             })
             .collect();
         self.with_details(details)

@@ -97,6 +97,20 @@ impl Usual {
 }
 
 impl Kind {
+    /// Several of them, for people.
+    fn many(&self) -> String {
+        match self.plural {
+            "inbox" => "inbox items".to_owned(),
+            "audit" => "changes".to_owned(),
+            plural => plural.replace('-', " "),
+        }
+    }
+
+    /// The list's key in answers.
+    pub(crate) fn key(&self) -> String {
+        self.plural.replace('-', "_")
+    }
+
     /// The list's path.
     pub(crate) fn path(&self) -> String {
         format!("/v1/operator/{}", self.plural)
@@ -135,7 +149,8 @@ impl Kind {
         context: &Context,
     ) -> Result<Exit, Failure> {
         let what = format!("reading {}", self.plural);
-        let read = client.list(path, self.plural, query, limit.count());
+        let key = self.key();
+        let read = client.list(path, &key, query, limit.count());
         let list = progress::watch(&what, read).await?;
         self.print(list, context)?;
         Ok(Exit::Done)
@@ -147,10 +162,10 @@ impl Kind {
     /// When stdout can't be written.
     pub(crate) fn print(&self, list: List, context: &Context) -> Result<(), Failure> {
         if context.format == Format::Json {
-            return output::json(&list.into_json(self.plural));
+            return output::json(&list.into_json(&self.key()));
         }
         if list.items.is_empty() {
-            output::note(&format!("no {}", self.plural.replace('-', " ")));
+            output::note(&format!("no {}", self.many()));
             return Ok(());
         }
         output::payload(

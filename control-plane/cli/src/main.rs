@@ -107,8 +107,10 @@ fn refuse(problem: &clap::Error) -> ExitCode {
     }
     let text = problem.render().to_string();
     if wants_json() {
-        let message = text.trim().trim_start_matches("error: ");
-        Failure::usage(message).print(Format::Json);
+        // What follows is for people: how it is used, where to read on.
+        let message = text.split("\n\nUsage:").next().unwrap_or_default();
+        let message = message.split("\n\nFor more").next().unwrap_or_default();
+        Failure::usage(message.trim().trim_start_matches("error: ")).print(Format::Json);
     } else {
         output::note(text.trim_end());
     }

@@ -10,55 +10,76 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::variable;
+use crate::error::Failure;
 
 /// Names a file with the authorities to trust, in place of the machine's.
 const CA_FILE: &str = "GUILDS_CA_FILE";
 
-type Problem = Box<dyn std::error::Error + Send + Sync>;
-
-/// Shakes hands with the server that `host` names.
-///
-/// The machine's own authorities are trusted, as every other program here
-/// trusts them; a control plane whose certificate comes from an authority of
-/// its own is named by `GUILDS_CA_FILE`, and then that one alone is trusted.
-///
-/// # Errors
-/// When the authorities can't be read, or the server isn't vouched for.
-pub(super) async fn connect(
-    stream: TcpStream,
-    host: &str,
-) -> Result<TlsStream<TcpStream>, Problem> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(authorities()?)
-        .with_no_client_auth();
-    let name = ServerName::try_from(host.to_owned())?;
-    Ok(TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await?)
+/// Whom to trust, and whom to expect.
+#[derive(Debug, Clone)]
+pub(super) struct Tls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
 }
 
-fn authorities() -> Result<RootCertStore, Problem> {
+impl Tls {
+    /// TLS with the server of that name.
+    ///
+    /// The machine's own authorities are trusted, as every other program here
+    /// trusts them; a control plane whose certificate comes from an authority of
+    /// its own is named by `GUILDS_CA_FILE`, and then that one alone is trusted.
+    ///
+    /// # Errors
+    /// A usage failure when there is nobody to trust, or the name can't be in a certificate.
+    pub(super) fn with(name: &str) -> Result<Self, Failure> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Failure::local(format!("TLS can't be set up: {error}")))?
+            .with_root_certificates(authorities()?)
+            .with_no_client_auth();
+        let bad = |_| {
+            Failure::usage(format!(
+                "GUILDS_URL: no certificate can have the name {name}"
+            ))
+        };
+        Ok(Self {
+            config: Arc::new(config),
+            name: ServerName::try_from(name.to_owned()).map_err(bad)?,
+        })
+    }
+
+    /// Shakes hands.
+    ///
+    /// # Errors
+    /// When nobody who is trusted vouches for the server.
+    pub(super) async fn connect(&self, stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+        TlsConnector::from(Arc::clone(&self.config))
+            .connect(self.name.clone(), stream)
+            .await
+    }
+}
+
+fn authorities() -> Result<RootCertStore, Failure> {
     let mut store = RootCertStore::empty();
     if let Some(path) = variable(CA_FILE) {
-        let told = |why: &str| format!("{CA_FILE} `{path}`: {why}");
-        let certificates: Vec<_> = CertificateDer::pem_file_iter(&path)
-            .and_then(Iterator::collect)
+        let told = |why: &str| Failure::usage(format!("{CA_FILE} `{path}`: {why}"));
+        let pem = std::fs::read(&path).map_err(|error| told(&error.to_string()))?;
+        let certificates: Vec<_> = CertificateDer::pem_slice_iter(&pem)
+            .collect::<Result<_, _>>()
             .map_err(|error| told(&error.to_string()))?;
         let (added, _) = store.add_parsable_certificates(certificates);
         if added == 0 {
-            return Err(told("holds no certificate").into());
+            return Err(told("holds no certificate"));
         }
         return Ok(store);
     }
     let found = rustls_native_certs::load_native_certs();
     let (added, _) = store.add_parsable_certificates(found.certs);
     if added == 0 {
-        return Err(format!(
+        return Err(Failure::usage(format!(
             "this machine has no certificate authorities; install ca-certificates, or name a file with {CA_FILE}"
-        )
-        .into());
+        )));
     }
     Ok(store)
 }

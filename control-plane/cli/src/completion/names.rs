@@ -107,7 +107,8 @@ impl Names {
             Source::Operator { plural, field } => {
                 let client = Client::from_environment(Role::Operator)?;
                 let path = format!("/v1/operator/{plural}");
-                let list = client.list(&path, plural, &[], MOST).await?;
+                let key = plural.replace('-', "_");
+                let list = client.list(&path, &key, &[], MOST).await?;
                 Ok(fields(&list.items, field))
             }
             Source::Runs => {

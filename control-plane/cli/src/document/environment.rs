@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 /// Lists whose objects have a secret value, with the value's name and the
 /// name under which a document says which variable has it.
 const VALUES: [(&str, &str, &str); 2] = [
-    ("secrets", "value", "value_env"),
     ("logins", "key", "key_env"),
+    ("secrets", "value", "value_env"),
 ];
 
 /// Puts the values in their places.
@@ -117,11 +117,11 @@ mod tests {
         assert_eq!(
             told,
             [
+                "logins[0].key_env: the variable NEITHER is not set",
                 "secrets[0].value_env: the variable NOT_THERE is not set",
                 "secrets[1].value_env: the variable EMPTY is empty",
                 "secrets[2].value_env: stands beside `value`; give one of them",
                 "secrets[3].value_env: \"A=B\" can't be a variable's name",
-                "logins[0].key_env: the variable NEITHER is not set",
             ]
         );
     }

@@ -87,15 +87,20 @@ impl Source {
 
     /// `file:line` of the nearest thing to a path such as `agents[1].slot`.
     pub(super) fn place(&self, path: &str) -> String {
+        match self.line(path) {
+            Some(line) => format!("{}:{line}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
+    /// The line of the nearest thing to a path, counted from 1.
+    pub(super) fn line(&self, path: &str) -> Option<usize> {
         let at = if self.is_json {
             json_lines::offset(&self.text, path)
         } else {
             toml_lines::offset(&self.text, path)
         };
-        match at {
-            Some(at) => format!("{}:{}", self.name, line(&self.text, at)),
-            None => self.name.clone(),
-        }
+        at.map(|at| line(&self.text, at))
     }
 }
 

@@ -17,21 +17,21 @@ pub(crate) fn describe(object: &Value, screen: &Screen) -> String {
     let Value::Object(fields) = object else {
         return format!("{}\n", text::lines(&scalar(object)));
     };
-    let (blocks, lines): (Vec<_>, Vec<_>) = fields
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .partition(|(_, value)| is_block(value));
-    let widest = lines.iter().map(|(name, _)| text::width(&label(name)));
+    let fields = || fields.iter().filter(|(_, value)| !value.is_null());
+    let widest = fields()
+        .filter(|(_, value)| !is_block(value, usize::MAX))
+        .map(|(name, _)| text::width(&label(name)));
     let room = widest.max().unwrap_or(0) + GAP;
+    let left = screen.width.saturating_sub(room);
+    let (blocks, lines): (Vec<_>, Vec<_>) = fields().partition(|(_, value)| is_block(value, left));
     let mut shown = String::new();
     for (name, value) in lines {
         let name = label(name);
         let pad = " ".repeat(room - text::width(&name));
         let value = text::line(&field(value, screen));
-        shown.push_str(&format!(
-            "{}{pad}{value}\n",
-            screen.paint(&name, Tone::Faint)
-        ));
+        let line = format!("{}{pad}{value}", screen.paint(&name, Tone::Faint));
+        shown.push_str(line.trim_end_matches(' '));
+        shown.push('\n');
     }
     for (name, value) in blocks {
         shown.push_str(&format!("{}\n", screen.paint(&label(name), Tone::Faint)));
@@ -44,8 +44,10 @@ fn label(name: &str) -> String {
     text::line(&name.replace('_', " "))
 }
 
-fn is_block(value: &Value) -> bool {
+/// Whether a value doesn't go into a line of so many columns.
+fn is_block(value: &Value, columns: usize) -> bool {
     match value {
+        Value::Object(_) => text::width(&pairs(value)) > columns,
         Value::String(text) => text.contains('\n'),
         Value::Array(items) => items.iter().any(Value::is_object),
         _ => false,
@@ -67,6 +69,11 @@ fn field(value: &Value, screen: &Screen) -> String {
 fn block(value: &Value) -> String {
     let lines: Vec<_> = match value {
         Value::Array(items) => items.iter().map(|item| text::line(&pairs(item))).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| text::line(&format!("{} {}", label(name), pairs(value))))
+            .collect(),
         other => text::lines(&scalar(other))
             .trim_end_matches('\n')
             .split('\n')
@@ -121,16 +128,18 @@ mod tests {
             "tags": ["a", "b"],
             "note": "one\n\u{1b}two\n",
             "updated_at": "2026-03-01T11:00:00Z",
+            "description": "",
         });
         assert_eq!(
             describe(&object, &Screen::of(80)),
             "\
-name        contacts
-records     3
-access      none
-config      browser yes, max scripts 10
-tags        a, b
-updated at  2026-03-01T11:00:00Z (1h ago)
+name         contacts
+records      3
+access       none
+config       browser yes, max scripts 10
+tags         a, b
+updated at   2026-03-01T11:00:00Z (1h ago)
+description
 columns
   name email, type text, required yes
   name stage, type text, values [lead, lost]

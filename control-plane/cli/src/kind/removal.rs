@@ -73,11 +73,7 @@ impl Removal {
         kind: &Kind,
         context: &Context,
     ) -> Result<Exit, Failure> {
-        let removed = client.delete(&kind.path_of(&self.id)).await;
-        let removed = removed.map_err(|failure| {
-            let uses = failure.member("uses").map(list).unwrap_or_default();
-            failure.with_details(uses)
-        })?;
+        let removed = client.delete(&kind.path_of(&self.id)).await?;
         match context.format {
             Format::Json => output::json(&removed)?,
             Format::Table => output::payload(&format!(
@@ -117,13 +113,9 @@ fn list(uses: &Value) -> Vec<String> {
         .into_iter()
         .flatten()
         .map(|using| {
-            text::line(&format!(
-                "{:<8} {} {}: {}",
-                words(using, "effect"),
-                words(using, "kind"),
-                words(using, "id"),
-                words(using, "message")
-            ))
+            // The message names what it is about.
+            let (effect, message) = (words(using, "effect"), words(using, "message"));
+            text::line(&format!("{effect:<8} {message}"))
         })
         .collect()
 }
@@ -137,15 +129,15 @@ mod tests {
     #[test]
     fn each_use_is_a_line() {
         let plan = json!({"kind": "guilds", "id": "core", "deleted": false, "uses": [
-            {"kind": "agents", "id": "ada", "effect": "blocks", "message": "it belongs to the guild"},
-            {"kind": "bindings", "id": "guild:core:note", "effect": "removed", "message": "it goes too"},
+            {"kind": "agents", "id": "ada", "effect": "blocks", "message": "agent ada is in it"},
+            {"kind": "bindings", "id": "guild:core:note", "effect": "removed", "message": "the binding of note goes with it"},
         ]});
         assert!(blocked(&plan));
         assert_eq!(
             uses(&plan),
             [
-                "blocks   agents ada: it belongs to the guild",
-                "removed  bindings guild:core:note: it goes too",
+                "blocks   agent ada is in it",
+                "removed  the binding of note goes with it",
             ]
         );
     }

@@ -60,9 +60,11 @@ pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit
 fn fields(change: &Change, document: &Value, stored: &Value) -> Vec<String> {
     let find = |all: &Value| {
         let objects = all.get(&change.kind)?.as_array()?;
+        let organisation = stored.get("organisation").and_then(Value::as_str);
+        let organisation = organisation.unwrap_or_default();
         let found = objects
             .iter()
-            .find(|object| id(&change.kind, object) == change.id);
+            .find(|object| id(&change.kind, object, organisation) == change.id);
         found?.as_object().cloned()
     };
     let (Some(before), Some(after)) = (find(stored), find(document)) else {
@@ -81,34 +83,42 @@ fn differences(field: &str, before: Option<&Value>, after: Option<&Value>) -> Ve
         return vec![format!("{field}: another")];
     }
     // An object's keys stand for themselves: those that are not named stay.
-    if let (Some(Value::Object(before)), Some(Value::Object(after))) = (before, after) {
+    if let (None | Some(Value::Object(_)), Some(Value::Object(after))) = (before, after) {
+        let before = |key: &str| before.and_then(|before| before.get(key));
         return after
             .iter()
-            .filter(|(key, value)| before.get(*key) != Some(value))
+            .filter(|(key, value)| before(key) != Some(value))
             .flat_map(|(key, value)| {
-                differences(&format!("{field}.{key}"), before.get(key), Some(value))
+                differences(&format!("{field}.{key}"), before(key), Some(value))
             })
             .collect();
     }
-    if let (Some(Value::Array(before)), Some(Value::Array(after))) = (before, after)
-        && before.iter().chain(after).all(|item| !item.is_array())
-    {
-        let gone = before.iter().filter(|item| !after.contains(item));
-        let new = after.iter().filter(|item| !before.contains(item));
-        let lines: Vec<_> = gone
-            .map(|item| format!("{field}: - {item}"))
-            .chain(new.map(|item| format!("{field}: + {item}")))
-            .collect();
-        if !lines.is_empty() {
-            return lines;
-        }
+    let (old, new) = (items(before), items(after));
+    let gone = old.iter().filter(|item| !new.contains(item));
+    let lines: Vec<_> = gone
+        .map(|item| format!("{field}: - {item}"))
+        .chain(
+            new.iter()
+                .filter(|item| !old.contains(item))
+                .map(|item| format!("{field}: + {item}")),
+        )
+        .collect();
+    if !lines.is_empty() {
+        return lines;
     }
     let show = |value: Option<&Value>| value.map_or("(default)".to_owned(), Value::to_string);
     vec![format!("{field}: {} → {}", show(before), show(after))]
 }
 
+/// A list's items; none for what is no list.
+fn items(value: Option<&Value>) -> &[Value] {
+    value
+        .and_then(Value::as_array)
+        .map_or(&[], |items| items.as_slice())
+}
+
 /// An object's id as changes name it.
-fn id(kind: &str, object: &Value) -> String {
+fn id(kind: &str, object: &Value, organisation: &str) -> String {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let named = match kind {
         "bindings" | "logins" => {
@@ -116,7 +126,7 @@ fn id(kind: &str, object: &Value) -> String {
             let owner = |level: &str| Some(format!("{level}:{}:{of}", text(level)?));
             return owner("agent")
                 .or_else(|| owner("guild"))
-                .unwrap_or_else(|| format!("organisation:{of}"));
+                .unwrap_or_else(|| format!("organisation:{organisation}:{of}"));
         }
         "notes" => text("path"),
         "collections" | "secrets" => text("name"),
@@ -133,10 +143,14 @@ mod tests {
 
     #[test]
     fn each_field_is_told_from_what_to_what() {
-        let stored = json!({"agents": [{
+        let stored = json!({"organisation": "acme", "bindings": [
+            {"tool": "note", "organisation": true, "enabled": true},
+        ], "agents": [{
             "id": "ada", "slot": 1, "config": {"browser": true, "max_scripts": 10},
         }], "secrets": [{"name": "KEY", "grants": ["ada", "bob"]}]});
-        let document = json!({"agents": [{
+        let document = json!({"bindings": [
+            {"tool": "note", "organisation": true, "enabled": false},
+        ], "agents": [{
             "id": "ada", "slot": 2, "config": {"browser": false},
         }], "secrets": [{"name": "KEY", "grants": ["ada", "eve"], "value": "hidden"}]});
         let change = |kind: &str, id: &str, fields: &[&str]| Change {
@@ -167,6 +181,14 @@ mod tests {
                 "        grants: + \"eve\"",
                 "        value: another",
             ]
+        );
+        assert_eq!(
+            fields(
+                &change("bindings", "organisation:acme:note", &["enabled"]),
+                &document,
+                &stored
+            ),
+            ["        enabled: true → false"]
         );
     }
 }

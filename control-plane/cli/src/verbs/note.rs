@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::record::wanted;
+use super::record::{state, wanted};
 use crate::api::{Client, PATIENCE, Role as Token};
 use crate::error::{Exit, Failure};
 use crate::kind::{Column, Kind, Limit, Usual, ago, number, print_one, text, words};
@@ -42,7 +42,10 @@ const REVISIONS: Kind = Kind {
             ago(object, "at", screen)
         }),
         Column::new("BY", Role::Text, |object, _| text(object, "actor")),
-        Column::new("CONTENT", Role::Text, |object, _| text(object, "content")),
+        Column::new("SIZE", Role::Number, |object, _| {
+            Cell::new(&moment::size(number(object, "bytes")))
+        }),
+        Column::new("STATE", Role::Word, |object, _| state(object)),
     ],
 };
 
@@ -57,9 +60,10 @@ pub(crate) struct Arguments {
 enum What {
     #[command(flatten)]
     Usual(Usual),
-    /// List what a note was before.
+    /// List what a note was before, or show one of that with its content.
     History {
         path: String,
+        revision: Option<i64>,
         #[command(flatten)]
         limit: Limit,
     },
@@ -75,9 +79,18 @@ enum What {
 pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     match &arguments.what {
         What::Usual(usual) => usual.run(&KIND, context).await,
-        What::History { path, limit } => {
+        What::History {
+            path,
+            revision,
+            limit,
+        } => {
             let client = Client::from_environment(Token::Operator)?;
             let path = format!("{}/history", KIND.path_of(path));
+            if let Some(revision) = revision {
+                let answer = client.get(&format!("{path}/{revision}")).await?;
+                print_one(&answer, context)?;
+                return Ok(Exit::Done);
+            }
             REVISIONS.list_at(&client, &path, &[], limit, context).await
         }
         What::Restore { path, revision } => {

@@ -8,7 +8,7 @@ use crate::error::{Exit, Failure};
 use crate::kind::{Column, Kind, Limit, ago, print_one, words};
 use crate::screen::Screen;
 use crate::table::{Cell, Heading, Role, Table};
-use crate::{Context, Format, output, progress};
+use crate::{Context, Format, output, progress, text};
 
 /// Fields that every record has besides its columns.
 const OWN: [&str; 6] = [
@@ -34,6 +34,7 @@ const REVISIONS: Kind = Kind {
         Column::new("BY", Role::Text, |object, _| {
             Cell::new(&words(object, "actor"))
         }),
+        Column::new("STATE", Role::Word, |object, _| state(object)),
         Column::new("BODY", Role::Text, |object, _| {
             let body = object.get("body").map(Value::to_string);
             Cell::new(&body.unwrap_or_default())
@@ -53,7 +54,7 @@ enum What {
     /// List a collection's records.
     List {
         collection: String,
-        /// The removed ones too.
+        /// The removed ones instead.
         #[arg(long)]
         deleted: bool,
         #[command(flatten)]
@@ -106,7 +107,14 @@ pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit
         } => {
             let path = format!("{}/restore", path_of(collection, record));
             let answer = client.post(&path, &wanted(*revision), PATIENCE).await?;
-            print_one(&answer, context)?;
+            match context.format {
+                Format::Json => output::json(&answer)?,
+                Format::Table => output::payload(&format!(
+                    "restored record {} of {}\n",
+                    text::line(record),
+                    text::line(collection)
+                ))?,
+            }
             Ok(Exit::Done)
         }
     }
@@ -202,4 +210,15 @@ fn value(record: &Value, name: &str) -> String {
             .unwrap_or_default(),
         None => String::new(),
     }
+}
+
+/// Whether a revision is of something that was removed then.
+pub(super) fn state(revision: &Value) -> Cell {
+    Cell::new(
+        if revision.get("deleted").and_then(Value::as_bool) == Some(true) {
+            "removed"
+        } else {
+            ""
+        },
+    )
 }

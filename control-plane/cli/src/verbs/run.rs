@@ -24,7 +24,7 @@ pub(super) const KIND: Kind = Kind {
             ago(object, "created_at", screen)
         }),
         Column::new("TURN", Role::Number, |object, _| text(object, "turn")),
-        Column::new("CALLS LEFT", Role::Number, |object, _| {
+        Column::new("LEFT", Role::Number, |object, _| {
             text(object, "remaining_tool_calls")
         }),
     ],
