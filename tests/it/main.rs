@@ -21,6 +21,7 @@ mod hostile_agents;
 mod hostile_input;
 mod http_refusals;
 mod inbox;
+mod machine_looks;
 mod machine_operations;
 mod memory_notes;
 mod messages;

@@ -143,7 +143,7 @@ async fn runs_are_listed_newest_first_with_their_counts() -> Result<()> {
     let path = format!("/v1/operator/runs?limit=2&agent={}", stack.bob.id);
     let id = |row: &Value| row["id"].as_str().unwrap_or_default().to_owned();
     let more = async || stack.run(&stack.bob).await.map(drop);
-    let seen = pages(&stack.operator, &path, "runs", id, || more()).await?;
+    let seen = pages(&stack.operator, &path, "runs", id, more).await?;
     let expected: Vec<_> = started.iter().rev().map(|run| run.id.clone()).collect();
     assert_eq!(seen, expected);
     let none = stack

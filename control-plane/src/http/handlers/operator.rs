@@ -7,6 +7,7 @@ pub(in crate::http) mod export;
 pub(in crate::http) mod inbox;
 pub(in crate::http) mod issues;
 pub(in crate::http) mod kinds;
+mod machines;
 pub(in crate::http) mod notes_history;
 pub(in crate::http) mod records;
 mod revision;
