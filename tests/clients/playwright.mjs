@@ -1,7 +1,7 @@
 // One browser call by playwright-core from a fresh process: connect to a running
 // Chrome, do one thing on its first page, leave Chrome as it is.
 //
-//   node playwright.mjs PORT navigate URL | snapshot | click SELECTOR | screenshot FILE
+//   node playwright.mjs PORT navigate URL | snapshot | click SELECTOR | eval EXPRESSION | screenshot FILE
 import { chromium } from 'playwright-core';
 
 const [port, verb, argument] = process.argv.slice(2);
@@ -17,11 +17,14 @@ switch (verb) {
   case 'click':
     await page.click(argument);
     break;
+  case 'eval':
+    process.stdout.write(`${JSON.stringify(await page.evaluate(argument))}\n`);
+    break;
   case 'screenshot':
     await page.screenshot({ path: argument, type: 'jpeg' });
     break;
   default:
-    process.stderr.write(`unknown verb ${verb}; allowed are navigate, snapshot, click, screenshot\n`);
+    process.stderr.write(`unknown verb ${verb}; allowed are navigate, snapshot, click, eval, screenshot\n`);
     process.exit(64);
 }
 await browser.close();

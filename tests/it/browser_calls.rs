@@ -230,3 +230,100 @@ async fn calls_of_one_batch_use_the_browser_in_the_order_given() -> Result<()> {
     assert!(results[3].text().contains("title: Cart"), "{results:?}");
     Ok(())
 }
+
+const FORM: &str = "<!doctype html><title>Order</title><label>Name <input id=name></label>\
+    <label>Day <input id=day type=date></label>\
+    <ul id=list aria-label=Lamps style='height:100px;overflow:auto'><li style='height:900px'>Brass</li></ul>";
+
+#[tokio::test]
+async fn a_form_is_typed_into_filled_scrolled_and_looked_into() -> Result<()> {
+    let stack = Stack::whole().await?;
+    let site = Site::serve(&[("/", FORM)]).await?;
+    let run = stack.run(&stack.ada).await?;
+    fine(&run, "browser_navigate", json!({ "url": site.url("/") })).await?;
+    for (tool, arguments, answer) in [
+        (
+            "browser_fill",
+            json!({ "target": "role=textbox[name=\"Name\"]", "value": "Ada" }),
+            "filled textbox \"Name\"\nvalue: \"Ada\"",
+        ),
+        (
+            "browser_type",
+            json!({ "target": "#name", "text": " Lovelace 🙂" }),
+            "typed 11 characters into textbox \"Name\"\nvalue: \"Ada Lovelace 🙂\"",
+        ),
+        (
+            "browser_fill",
+            json!({ "target": "#day", "value": "2026-03-01" }),
+            "filled textbox \"Day\"\nvalue: \"2026-03-01\"",
+        ),
+        (
+            "browser_scroll",
+            json!({ "direction": "down" }),
+            "scrolled down by 100 px\ncontainer: the panel list \"Lamps\" [target=#list]\nremaining: up 100 px, down 700 px, left 0 px, right 0 px",
+        ),
+        (
+            "browser_eval",
+            json!({ "expression": "return { name: document.querySelector('#name').value, none: undefined }" }),
+            "{\"name\":\"Ada Lovelace 🙂\"}",
+        ),
+        (
+            "browser_eval",
+            json!({ "expression": "1 + 1" }),
+            "undefined",
+        ),
+    ] {
+        assert_eq!(fine(&run, tool, arguments).await?.text(), answer, "{tool}");
+    }
+    let refused = run
+        .call(
+            "browser_eval",
+            json!({ "expression": "return document.body" }),
+        )
+        .await?;
+    assert!(
+        refused
+            .content
+            .starts_with("ERROR: the value is a DOM node (body)"),
+        "{refused:?}"
+    );
+    let astray = run
+        .call("browser_scroll", json!({ "direction": "sideways" }))
+        .await?;
+    assert!(astray.content.starts_with("ERROR: "), "{astray:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_chrome_killed_during_a_call_is_told_at_once_and_the_next_call_has_a_new_one()
+-> Result<()> {
+    let stack = Stack::whole().await?;
+    let site = site().await?;
+    let run = stack.run(&stack.ada).await?;
+    fine(&run, "browser_navigate", json!({ "url": site.url("/") })).await?;
+    let pid = Pid::from_raw(i32::try_from(chrome(&stack.ada)?.pid)?);
+    let waits = json!({ "expression": "await new Promise(() => {})" });
+    let begun = std::time::Instant::now();
+    let (cut_off, killed) = tokio::join!(run.call("browser_eval", waits), async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        kill(pid, Signal::SIGKILL)
+    });
+    killed?;
+    let cut_off = cut_off?;
+    assert!(
+        cut_off
+            .content
+            .starts_with("ERROR: the connection to the browser ended during the call"),
+        "{cut_off:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(15));
+    let next = fine(
+        &run,
+        "browser_navigate",
+        json!({ "url": site.url("/cart") }),
+    )
+    .await?;
+    assert!(next.text().contains("again"), "{next:?}");
+    assert!(next.text().contains("title: Cart"), "{next:?}");
+    Ok(())
+}

@@ -24,7 +24,9 @@ pub enum Problem {
     #[error("the tab was closed during the call; browser_snapshot shows the one that is left")]
     Closed,
     /// The connection to Chrome ended.
-    #[error("the browser ended during the call; the next browser call starts it again")]
+    #[error(
+        "the connection to the browser ended during the call; the next browser call connects again, and starts the browser when it is gone"
+    )]
     Gone,
     /// The call's time is over.
     #[error("the call reached its limit of {0} s while {1}")]

@@ -12,7 +12,7 @@ use tests::{Run, Stack, spawn};
 
 use crate::timing::{KeptClient, Row, median_ms};
 
-const COUNT: usize = 20;
+const COUNT: usize = 30;
 
 /// All three do the same thing on the same page of the same Chrome, in turns.
 pub async fn calls(stack: &Stack) -> Result<Vec<Row>> {
@@ -34,6 +34,11 @@ pub async fn calls(stack: &Stack) -> Result<Vec<Row>> {
         ("navigate", json!({ "url": url }), Some(url.as_str())),
         ("snapshot", json!({}), None),
         ("click", json!({ "target": "#go" }), Some("#go")),
+        (
+            "eval",
+            json!({ "expression": "return document.title" }),
+            Some("document.title"),
+        ),
         ("screenshot", json!({}), Some(photo)),
     ] {
         rows.extend(one(stack, &run, &mut client, verb, &arguments, foreign).await?);

@@ -32,6 +32,9 @@ async function prepareClick(attempt) {
   const element = current[0];
   forget();
   if (!element?.isConnected) return { blocked: "the element left the page", gone: true };
+  const list = element.tagName === "OPTION" ? element.closest("select") : null;
+  // The list of a closed select is the browser's own and not part of the page.
+  if (list && list.size < 2 && !list.multiple) refuse(`${preview(element)} is an option of ${preview(list)}; choose it with browser_fill on that`);
   const box = clickBox(element);
   if (!isVisible(box)) return { blocked: "the element is not visible" };
   if (disabledOf(controlOf(element))) return { blocked: "the element is disabled" };

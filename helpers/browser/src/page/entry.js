@@ -33,7 +33,7 @@ globalThis.guildsPage = {
   begin: (selector) => guarded(() => begin(selector)),
   pick: (index) => guarded(() => pick(index)),
   previews, place, collectFrames, frameElement, snapshot, countTargets, throughFrame,
-  prepareClick, outcome,
+  prepareClick: (attempt) => guardedLater(() => prepareClick(attempt)), outcome,
   prepareField: (wish, attempt, value) => guardedLater(() => prepareField(wish, attempt, value)),
   takeFocus, fill: (value) => guarded(() => fill(value)), readBack,
   frameArea, scrollers, scrollFrom, scrolled,

@@ -10,3 +10,4 @@ mod site;
 mod spawn;
 mod stage;
 mod trees;
+mod troubles;

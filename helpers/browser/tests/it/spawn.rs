@@ -53,6 +53,11 @@ pub fn chrome(port: u16, profile: &Path) -> Child {
 }
 
 pub fn helper(arguments: &[&str], request: &str) -> Output {
+    helper_begun(arguments, request).wait_with_output().unwrap()
+}
+
+/// A call that was asked and may still run.
+pub fn helper_begun(arguments: &[&str], request: &str) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_guilds-browser"))
         .args(arguments)
         .env_clear()
@@ -67,7 +72,16 @@ pub fn helper(arguments: &[&str], request: &str) -> Output {
         .unwrap()
         .write_all(request.as_bytes())
         .unwrap();
-    child.wait_with_output().unwrap()
+    child
+}
+
+/// Sends SIGTERM, as the runner does when a call is cancelled.
+pub fn terminate(pid: u32) {
+    let status = Command::new("/bin/kill")
+        .args(["-TERM", &pid.to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
 }
 
 /// Node with playwright-core, which answers about selectors.

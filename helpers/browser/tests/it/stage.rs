@@ -173,6 +173,12 @@ impl Stage {
         self.output("click", json!({"target": target}))
     }
 
+    /// Opens a tab that is not the current one.
+    pub fn open_beside(&self, path: &str) {
+        let path = format!("/json/new?{}", self.url(path));
+        ask(self.port, "PUT", &path);
+    }
+
     /// Kills the renderer of the current tab.
     pub fn crash_tab(&self) {
         self.devtools("crash");

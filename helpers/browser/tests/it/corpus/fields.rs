@@ -279,6 +279,24 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a-select-that-was-clicked",
+        html: "<select id=a aria-label=Town><option>Ulm<option id=o>Bonn</select><button id=b>After</button>",
+        steps: &[
+            does("click", &["#a"], "clicked combobox \"Town\""),
+            refuses(
+                "click",
+                &["#o"],
+                "<option id=\"o\">Bonn</option> is an option of <select id=\"a\" aria-label=\"Town\">…</select>; choose it with browser_fill on that",
+            ),
+            does(
+                "fill",
+                &["#a", "Bonn"],
+                "filled combobox \"Town\"\nselected: \"Bonn\"",
+            ),
+            does("click", &["#b"], "clicked button \"After\""),
+        ],
+    },
+    Case {
         name: "options-that-come-later",
         html: "<select id=a aria-label=Town></select><script>setTimeout(() => { a.innerHTML = '<option>Ulm<option>Bonn' }, 500)</script>",
         steps: &[does(
@@ -451,6 +469,22 @@ pub const CASES: &[Case] = &[
                 "filled textbox \"Story\"\nvalue: \"All new\"",
             ),
             does("fill", &["#a", ""], "filled textbox \"Story\"\nvalue: \"\""),
+        ],
+    },
+    Case {
+        name: "lines-in-an-editable-region",
+        html: "<div id=a contenteditable aria-label=Story role=textbox>Old</div>",
+        steps: &[
+            does(
+                "fill",
+                &["#a", "one\ntwo"],
+                "filled textbox \"Story\"\nvalue: \"one\\ntwo\"",
+            ),
+            does(
+                "type",
+                &["#a", "\nthree"],
+                "typed 6 characters into textbox \"Story\"\nvalue: \"one\\ntwo\\nthree\"",
+            ),
         ],
     },
     Case {
