@@ -66,6 +66,61 @@ async fn a_report_is_told_with_what_became_of_its_issue() -> Result<()> {
 }
 
 #[tokio::test]
+async fn a_login_with_another_status_is_told_and_nothing_else_of_it() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let document = |status: &str, platform: bool| {
+        json!({
+            "organisation": ORGANISATION,
+            "connectors": [{ "id": "web-search", "kind": "tavily", "url": "https://search.example" }],
+            "logins": [
+                { "connector": "web-search", "organisation": true, "status": status, "platform": platform },
+                { "connector": "web-search", "agent": stack.bob.id, "status": "pending" },
+            ],
+        })
+    };
+    let dry = stack
+        .operator
+        .post(
+            "/v1/operator/apply?dry_run=true",
+            &document("pending", false),
+        )
+        .await?;
+    dry.expect(200)?;
+    assert_eq!(
+        events(&stack.backend, "after=0").await?,
+        Vec::<Value>::new()
+    );
+    for (status, platform) in [
+        ("pending", false),
+        ("pending", false),
+        ("pending", true),
+        ("connected", true),
+    ] {
+        stack.apply(&document(status, platform)).await?;
+    }
+    let found = events(&stack.backend, "after=0").await?;
+    let told = |number: usize, level: &str, owner: &str, of: [Value; 2], status: &str| {
+        let [guild, agent] = of;
+        json!({
+            "seq": found[number]["seq"], "type": "login_changed", "at": found[number]["at"],
+            "organisation": ORGANISATION, "guild": guild, "agent": agent,
+            "connector": "web-search", "level": level, "owner": owner, "status": status,
+        })
+    };
+    let nobody = [Value::Null, Value::Null];
+    let bob = [json!("core"), json!(stack.bob.id)];
+    assert_eq!(
+        found,
+        [
+            told(0, "organisation", ORGANISATION, nobody.clone(), "pending"),
+            told(1, "agent", &stack.bob.id, bob, "pending"),
+            told(2, "organisation", ORGANISATION, nobody, "connected"),
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn pages_go_on_where_the_last_one_ended() -> Result<()> {
     let stack = Stack::storage().await?;
     let run = stack.run(&stack.ada).await?;
@@ -221,7 +276,16 @@ async fn readers_outlive_the_database_connections() -> Result<()> {
     let mut db = stack.database().await?;
     let waiting = tokio::spawn({
         let backend = stack.backend.clone();
-        async move { events(&backend, "after=0&wait=60").await }
+        // A reader whose connection ends before it waits is told to ask again.
+        async move {
+            loop {
+                let answer = backend.get("/v1/events?after=0&wait=60").await?;
+                if answer.status != 503 {
+                    let body = answer.expect(200)?;
+                    return Ok::<_, anyhow::Error>(body["events"].as_array().cloned());
+                }
+            }
+        }
     });
     listening(&mut db).await?;
     // Every connection of the replica at once, the one that listens among them.
@@ -237,7 +301,7 @@ async fn readers_outlive_the_database_connections() -> Result<()> {
             .bind(ORGANISATION)
             .fetch_one(&mut db)
             .await?;
-    let found = waiting.await??;
+    let found = waiting.await??.context("events")?;
     assert_eq!(found.len(), 1);
     assert_eq!(
         (&found[0]["seq"], &found[0]["issue"]),

@@ -131,3 +131,27 @@ async fn fifty_writers_and_readers_on_two_replicas_lose_and_repeat_nothing() -> 
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_number_is_taken_only_once_the_one_before_is_decided() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let (mut one, mut two) = (stack.database().await?, stack.database().await?);
+    let mut first = one.begin().await?;
+    let seq = record(&mut first, 1).await?;
+    sqlx::query("SET lock_timeout = '100ms'")
+        .execute(&mut two)
+        .await?;
+    let refused = record(&mut two, 2).await.err().context("two at once")?;
+    let code = refused
+        .downcast_ref::<sqlx::Error>()
+        .and_then(|error| error.as_database_error()?.code().map(String::from));
+    assert_eq!(code.as_deref(), Some("55P03"), "{refused:#}");
+    let unseen = stack.backend.get("/v1/events").await?.expect(200)?;
+    assert_eq!(unseen["events"], serde_json::json!([]));
+    first.commit().await?;
+    assert_eq!(record(&mut two, 2).await?, seq + 1);
+    let seen = stack.backend.get("/v1/events").await?.expect(200)?;
+    assert_eq!(seen["events"][0]["mark"], 1);
+    assert_eq!(seen["events"][1]["mark"], 2);
+    Ok(())
+}

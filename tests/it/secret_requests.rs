@@ -97,14 +97,7 @@ async fn a_value_is_stored_granted_audited_and_told_at_once() -> Result<()> {
                 "secrets",
                 "PAY_KEY",
                 None,
-                json!({ "name": "PAY_KEY", "description": "", "grants": [], "value": true })
-            ),
-            row(
-                "update",
-                "secrets",
-                "PAY_KEY",
-                Some(json!({ "grants": [] })),
-                json!({ "grants": [stack.ada.id] })
+                json!({ "name": "PAY_KEY", "description": "", "value": true, "grants": [stack.ada.id] })
             ),
             row(
                 "update",
@@ -257,7 +250,7 @@ async fn a_name_that_exists_is_granted_and_never_overwritten() -> Result<()> {
         .await?
         .expect(200)?;
     let sealed = "SELECT encode(sealed, 'hex') FROM secrets WHERE name = 'PAY_KEY'";
-    let before: String = sqlx::query_scalar(sealed).fetch_one(&mut db).await?;
+    let value: String = sqlx::query_scalar(sealed).fetch_one(&mut db).await?;
 
     let second = ask(&stack, &mut db, &stack.bob.id, "PAY_KEY").await?;
     let answer = decide(
@@ -277,14 +270,22 @@ async fn a_name_that_exists_is_granted_and_never_overwritten() -> Result<()> {
         .await?
         .expect(200)?;
     assert_eq!(secrets_of(&mut db, &stack.bob).await?, ["PAY_KEY"]);
+    let (before, after): (Value, Value) = sqlx::query_as(
+        "SELECT before, after FROM audit WHERE kind = 'secrets' AND action = 'update'",
+    )
+    .fetch_one(&mut db)
+    .await?;
+    let shown = |grants: Value| json!({ "name": "PAY_KEY", "description": "", "grants": grants });
+    assert_eq!(before, shown(json!([stack.ada.id])));
+    assert_eq!(after, shown(json!([stack.ada.id, stack.bob.id])));
 
     // The same value is no other value, and a second grant is none.
     let third = ask(&stack, &mut db, &stack.bob.id, "PAY_KEY").await?;
     decide(&stack, third, "fulfil", &json!({ "value": VALUE }))
         .await?
         .expect(200)?;
-    let after: String = sqlx::query_scalar(sealed).fetch_one(&mut db).await?;
-    assert_eq!(before, after);
+    let still: String = sqlx::query_scalar(sealed).fetch_one(&mut db).await?;
+    assert_eq!(value, still);
     let grants = count(&mut db, "SELECT count(*) FROM secret_grants").await?;
     assert_eq!(grants, 2);
     Ok(())

@@ -16,7 +16,6 @@ use crate::store::sealing::SealError;
 use crate::store::secret_requests::{self, SecretRequest};
 use crate::store::secrets::{self, NewSecret, Secret, names};
 use crate::store::{agents, organisations};
-use crate::vault::Vault;
 
 /// Why nothing was decided.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +99,6 @@ pub async fn set_issue_status(
 /// [`DecisionError`]; then nothing was changed.
 pub async fn fulfil(
     pool: &PgPool,
-    vault: &Vault,
     session: &Session<'_>,
     id: Uuid,
     gift: &Gift,
@@ -108,27 +106,28 @@ pub async fn fulfil(
     let mut tx = pool.begin().await?;
     let request = hold_pending(&mut tx, session, id).await?;
     let stored = secrets::find(&mut tx, session.organisation, &request.name).await?;
-    let secret = match (gift, stored) {
-        (Gift::Value(value), None) => store(&mut tx, vault, session, &request, value).await?,
+    match (gift, stored) {
+        (Gift::Value(value), None) => store(&mut tx, session, &request, value).await?,
         (Gift::Value(value), Some(secret)) => {
             check_value(value)?;
-            if !secrets::has_value(&mut tx, vault, secret.id, value).await? {
+            if !secrets::has_value(&mut tx, session.vault, secret.id, value).await? {
                 return Err(DecisionError::Conflict(format!(
                     "secret {} exists and has another value; to grant it as it is, send {{\"grant_existing\":true}}; to change it for everyone who uses it, apply a document",
                     request.name
                 )));
             }
-            secret
+            grant(&mut tx, session, &secret, &request.agent).await?;
         }
-        (Gift::Existing, Some(secret)) => secret,
+        (Gift::Existing, Some(secret)) => {
+            grant(&mut tx, session, &secret, &request.agent).await?;
+        }
         (Gift::Existing, None) => {
             return Err(DecisionError::Conflict(format!(
                 "no secret {} is stored; send its `value`",
                 request.name
             )));
         }
-    };
-    grant(&mut tx, session, &secret, &request.agent).await?;
+    }
     let decided = decide(&mut tx, session, &request, "fulfilled", None).await?;
     let agent = agents::find(&mut tx, &request.agent).await?;
     let event = Event {
@@ -190,13 +189,13 @@ fn check_value(value: &SecretString) -> Result<(), DecisionError> {
         .map_err(|what| DecisionError::Invalid(format!("`value` {what}")))
 }
 
+/// Stores a new secret and grants it.
 async fn store(
     db: &mut PgConnection,
-    vault: &Vault,
     session: &Session<'_>,
     request: &SecretRequest,
     value: &SecretString,
-) -> Result<Secret, DecisionError> {
+) -> Result<(), DecisionError> {
     names::check(&request.name)
         .map_err(|what| DecisionError::Invalid(format!("{} {what}; deny it", request.name)))?;
     check_value(value)?;
@@ -206,15 +205,15 @@ async fn store(
         value,
         stored_by: None,
     };
-    secrets::insert(db, vault, session.organisation, &new).await?;
-    let secret = secrets::find(db, session.organisation, &request.name).await?;
-    let secret = secret.ok_or(sqlx::Error::RowNotFound)?;
-    // What a document with `value` would say of it.
-    let after = json!({ "name": secret.name, "description": "", "grants": [], "value": true });
-    write(db, session, ("secrets", &secret.name), None, after).await?;
-    Ok(secret)
+    let id = secrets::insert(db, session.vault, session.organisation, &new).await?;
+    secrets::grant(db, id, &request.agent).await?;
+    let after = json!({
+        "name": request.name, "description": "", "value": true, "grants": [request.agent],
+    });
+    write(db, session, ("secrets", &request.name), None, after).await
 }
 
+/// Grants a stored secret to one more agent.
 async fn grant(
     db: &mut PgConnection,
     session: &Session<'_>,
@@ -227,7 +226,8 @@ async fn grant(
     }
     secrets::grant(db, secret.id, agent).await?;
     let after: BTreeSet<&str> = before.iter().copied().chain([agent]).collect();
-    let (before, after) = (json!({ "grants": before }), json!({ "grants": after }));
+    let shown = |grants: &BTreeSet<&str>| json!({ "name": secret.name, "description": secret.description, "grants": grants });
+    let (before, after) = (shown(&before), shown(&after));
     write(db, session, ("secrets", &secret.name), Some(before), after).await
 }
 

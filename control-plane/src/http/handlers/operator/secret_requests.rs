@@ -87,8 +87,7 @@ pub(in crate::http) async fn fulfil(
         actor: &operator.actor(),
         vault: api.engine.vault(),
     };
-    let (pool, vault) = (api.engine.pool(), api.engine.vault());
-    let request = decisions::fulfil(pool, vault, &session, id, &gift).await?;
+    let request = decisions::fulfil(api.engine.pool(), &session, id, &gift).await?;
     Ok(body(StatusCode::OK, &request))
 }
 
