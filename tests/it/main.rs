@@ -2,6 +2,7 @@
 
 mod agent_files;
 mod agents_isolation;
+mod backend_guide;
 mod browser_calls;
 mod call_budget;
 mod call_ids;
