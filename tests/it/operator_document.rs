@@ -219,13 +219,13 @@ fn expected() -> Vec<(String, String, String)> {
             "api_key",
         ),
         (
-            "connectors[0].filters.search",
-            "is no filter; a filter opens with jq: and goes on with a jq expression, such as jq:.results",
+            "connectors[0].filters.extract",
+            "has nothing after jq:; a jq expression is expected",
             "filters",
         ),
         (
-            "connectors[0].filters.extract",
-            "has nothing after jq:; a jq expression is expected",
+            "connectors[0].filters.search",
+            "is no filter; a filter opens with jq: and goes on with a jq expression, such as jq:.results",
             "filters",
         ),
         (
@@ -255,7 +255,7 @@ fn expected() -> Vec<(String, String, String)> {
         ),
         (
             "secrets[0].name",
-            "is a reserved name: a secret reaches programs as an environment variable, and the system's loader and shells read PATH; choose another, such as MY_PATH",
+            "is a reserved name: a secret reaches programs as an environment variable, and every program's surroundings are described by PATH; choose another, such as MY_PATH",
             "\"PATH\"",
         ),
         (

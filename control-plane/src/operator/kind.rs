@@ -202,6 +202,8 @@ pub(super) trait AnyKind: Sync {
 /// The entries of one kind, before anything stored is looked at.
 pub(super) trait AnyEntries: Send + Sync {
     fn one(&self) -> &'static str;
+    /// Whether there are none.
+    fn is_empty(&self) -> bool;
     /// Ids that the entries bring.
     fn ids(&self) -> Vec<String>;
     /// Compares them with what is stored.
@@ -343,6 +345,10 @@ impl<K: Kind> AnyKind for Of<K> {
 impl<K: Kind> AnyEntries for Entries<K> {
     fn one(&self) -> &'static str {
         K::ONE
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn ids(&self) -> Vec<String> {

@@ -24,11 +24,7 @@ impl Known {
         document: &Document,
     ) -> sqlx::Result<Self> {
         let mut known = Self::default();
-        if document
-            .entries
-            .iter()
-            .all(|entries| entries.ids().is_empty())
-        {
+        if document.entries.iter().all(|entries| entries.is_empty()) {
             return Ok(known);
         }
         for kind in KINDS {
