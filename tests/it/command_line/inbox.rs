@@ -66,6 +66,13 @@ async fn an_issue_is_read_closed_and_opened_again() -> Result<()> {
         format!("resolved issue {id}: browser_click never ends\n")
     );
     assert_eq!(guilds.run(&["inbox", "list"])?.stderr, "no inbox items\n");
+    let issues = guilds
+        .wide(120, &["inbox", "issues", "--status", "resolved"])?
+        .done();
+    assert!(
+        issues.contains("  resolved  high      browser_click never ends (2 reports)  "),
+        "{issues}"
+    );
     assert_eq!(
         guilds.run(&["inbox", "reopen", id, "-o", "json"])?.json()?["status"],
         "open"

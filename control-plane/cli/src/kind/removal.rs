@@ -113,9 +113,13 @@ fn list(uses: &Value) -> Vec<String> {
         .into_iter()
         .flatten()
         .map(|using| {
-            // The message names what it is about.
-            let (effect, message) = (words(using, "effect"), words(using, "message"));
-            text::line(&format!("{effect:<8} {message}"))
+            text::line(&format!(
+                "{:<8} {} {}: {}",
+                words(using, "effect"),
+                words(using, "kind"),
+                words(using, "id"),
+                words(using, "message")
+            ))
         })
         .collect()
 }
@@ -136,8 +140,8 @@ mod tests {
         assert_eq!(
             uses(&plan),
             [
-                "blocks   agent ada is in it",
-                "removed  the binding of note goes with it",
+                "blocks   agents ada: agent ada is in it",
+                "removed  bindings guild:core:note: the binding of note goes with it",
             ]
         );
     }

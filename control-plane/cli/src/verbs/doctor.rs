@@ -54,10 +54,13 @@ async fn examine(screen: &Screen) -> Vec<Check> {
             Some(client)
         }
         Err(failure) => {
-            checks.push(Check::new(
-                "GUILDS_URL",
-                Outcome::failed(failure.message(), "export GUILDS_URL=https://HOST:8440"),
-            ));
+            let mend = if failure.message().starts_with("GUILDS_CA_FILE") {
+                "export GUILDS_CA_FILE=AUTHORITY.crt"
+            } else {
+                "export GUILDS_URL=https://HOST:8440"
+            };
+            let outcome = Outcome::failed(failure.message(), mend);
+            checks.push(Check::new("GUILDS_URL", outcome));
             None
         }
     };

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::secret;
-use crate::api::{Client, Role as Token, segment};
+use crate::api::{Client, Role as Token};
 use crate::error::{Exit, Failure};
 use crate::kind::{Column, Kind, Limit, ago, print_one, text, words};
 use crate::screen::{Screen, Tone};
@@ -23,7 +23,19 @@ pub(super) const KIND: Kind = Kind {
     ],
 };
 
-const ISSUES: &str = "/v1/operator/issues";
+const ISSUES: Kind = Kind {
+    plural: "issues",
+    noun: "issue",
+    columns: &[
+        Column::new("ID", Role::Id, |object, _| text(object, "id")),
+        Column::new("STATUS", Role::Word, |object, _| text(object, "status")),
+        Column::new("SEVERITY", Role::Word, |object, _| text(object, "severity")),
+        Column::new("SUMMARY", Role::Text, |object, _| summary(object)),
+        Column::new("LAST", Role::Word, when),
+        Column::new("GUILD", Role::Word, |object, _| text(object, "guild")),
+        Column::new("TOOL", Role::Word, |object, _| text(object, "tool_name")),
+    ],
+};
 
 /// What to do with the inbox; without anything it is listed.
 #[derive(Debug, Args)]
@@ -36,6 +48,17 @@ pub(crate) struct Arguments {
 enum What {
     /// List what waits, the newest first.
     List(Limit),
+    /// List issues, the resolved ones too.
+    Issues {
+        /// Of this guild only.
+        #[arg(long)]
+        guild: Option<String>,
+        /// `open` or `resolved` ones only.
+        #[arg(long)]
+        status: Option<String>,
+        #[command(flatten)]
+        limit: Limit,
+    },
     /// Show an issue with its reports, or a request.
     Show { item: String },
     /// Close an issue; a new report of it opens it again.
@@ -49,6 +72,14 @@ pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit
     match &arguments.what {
         None => KIND.list(&client, &[], &Limit::default(), context).await,
         Some(What::List(limit)) => KIND.list(&client, &[], limit, context).await,
+        Some(What::Issues {
+            guild,
+            status,
+            limit,
+        }) => {
+            let query = [("guild", guild.as_deref()), ("status", status.as_deref())];
+            ISSUES.list(&client, &query, limit, context).await
+        }
         Some(What::Show { item }) => show(&client, item, context).await,
         Some(What::Resolve { issue }) => set(&client, issue, "resolved", context).await,
         Some(What::Reopen { issue }) => set(&client, issue, "open", context).await,
@@ -56,7 +87,7 @@ pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit
 }
 
 async fn show(client: &Client, item: &str, context: &Context) -> Result<Exit, Failure> {
-    let object = match client.get(&format!("{ISSUES}/{}", segment(item))).await {
+    let object = match client.get(&ISSUES.path_of(item)).await {
         Err(failure) if failure.exit == Exit::NotFound => client
             .get(&secret::REQUESTS.path_of(item))
             .await
@@ -73,8 +104,9 @@ async fn set(
     status: &str,
     context: &Context,
 ) -> Result<Exit, Failure> {
-    let path = format!("{ISSUES}/{}", segment(issue));
-    let answer = client.patch(&path, &json!({"status": status})).await?;
+    let answer = client
+        .patch(&ISSUES.path_of(issue), &json!({"status": status}))
+        .await?;
     match context.format {
         Format::Json => output::json(&answer)?,
         Format::Table => output::payload(&format!(

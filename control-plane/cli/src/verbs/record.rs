@@ -3,22 +3,13 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::collection;
 use crate::api::{Client, PATIENCE, Role as Token, segment};
 use crate::error::{Exit, Failure};
 use crate::kind::{Column, Kind, Limit, ago, print_one, words};
 use crate::screen::Screen;
 use crate::table::{Cell, Heading, Role, Table};
 use crate::{Context, Format, output, progress, text};
-
-/// Fields that every record has besides its columns.
-const OWN: [&str; 6] = [
-    "id",
-    "created_at",
-    "updated_at",
-    "deleted_at",
-    "deleted",
-    "collection",
-];
 
 /// States that a record had.
 const REVISIONS: Kind = Kind {
@@ -152,7 +143,8 @@ async fn list(
         output::note("no records");
         return Ok(Exit::Done);
     }
-    output::payload(&table(&list.items, &context.screen))?;
+    let definition = client.get(&collection::KIND.path_of(collection)).await?;
+    output::payload(&table(&definition, &list.items, &context.screen))?;
     if list.has_more() {
         output::note(&format!(
             "there are more than these {}; --limit shows more",
@@ -162,16 +154,14 @@ async fn list(
     Ok(Exit::Done)
 }
 
-/// The collection's columns are the table's, in the order of the records' fields.
-fn table(records: &[Value], screen: &Screen) -> String {
-    let mut columns: Vec<&str> = Vec::new();
-    for record in records {
-        for name in body(record).into_iter().flat_map(serde_json::Map::keys) {
-            if !OWN.contains(&name.as_str()) && !columns.contains(&name.as_str()) {
-                columns.push(name);
-            }
-        }
-    }
+/// The table's columns are the collection's, in the order of its definition.
+fn table(definition: &Value, records: &[Value], screen: &Screen) -> String {
+    let defined = definition.get("columns").and_then(Value::as_array);
+    let columns: Vec<&str> = defined
+        .into_iter()
+        .flatten()
+        .filter_map(|column| column.get("name")?.as_str())
+        .collect();
     let titles: Vec<_> = columns.iter().map(|name| name.to_uppercase()).collect();
     let mut headings = vec![Heading::new("ID", Role::Id)];
     headings.extend(titles.iter().map(|title| Heading::new(title, Role::Text)));
@@ -182,8 +172,7 @@ fn table(records: &[Value], screen: &Screen) -> String {
         for name in &columns {
             row.push(Cell::new(&value(record, name)));
         }
-        let is_deleted = record.get("deleted_at").is_some_and(|at| !at.is_null())
-            || record.get("deleted").and_then(Value::as_bool) == Some(true);
+        let is_deleted = record.get("deleted_at").is_some_and(|at| !at.is_null());
         row.push(if is_deleted {
             Cell::new("removed")
         } else {
@@ -194,21 +183,12 @@ fn table(records: &[Value], screen: &Screen) -> String {
     table.show(screen)
 }
 
-/// A record's columns: in a `body` of their own, or beside its id.
-fn body(record: &Value) -> Option<&serde_json::Map<String, Value>> {
-    record
-        .get("body")
-        .and_then(Value::as_object)
-        .or(record.as_object())
-}
-
+/// What a record has in a column.
 fn value(record: &Value, name: &str) -> String {
-    match body(record).and_then(|body| body.get(name)) {
+    let body = record.get("body").unwrap_or(&Value::Null);
+    match body.get(name) {
         Some(value @ (Value::Object(_) | Value::Array(_))) => value.to_string(),
-        Some(_) => body(record)
-            .map(|body| words(&Value::Object(body.clone()), name))
-            .unwrap_or_default(),
-        None => String::new(),
+        _ => words(body, name),
     }
 }
 
@@ -221,4 +201,29 @@ pub(super) fn state(revision: &Value) -> Cell {
             ""
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collections_columns_are_the_tables() {
+        let definition =
+            json!({"columns": [{"name": "stage"}, {"name": "email"}, {"name": "tags"}]});
+        let records = [
+            json!({"id": 1, "updated_at": "2026-03-01T11:00:00Z",
+                "body": {"email": "ann@example.com", "stage": "lead", "tags": ["a"]}}),
+            json!({"id": 12, "updated_at": "2026-03-01T11:00:00Z", "deleted_at": "2026-03-01T11:30:00Z",
+                "body": {"email": "bob@example.com"}}),
+        ];
+        assert_eq!(
+            table(&definition, &records, &Screen::of(80)),
+            "\
+ID  STAGE  EMAIL            TAGS   UPDATED
+1   lead   ann@example.com  [\"a\"]  1h ago
+12         bob@example.com         removed
+"
+        );
+    }
 }
