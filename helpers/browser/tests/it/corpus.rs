@@ -7,6 +7,7 @@ mod pages;
 mod pointer;
 mod scripts;
 mod scrolls;
+mod values;
 
 use serde_json::{Map, Value, json};
 
@@ -60,9 +61,10 @@ const fn has(verb: &'static str, arguments: Words, lines: Words) -> Step {
     }
 }
 
-const TABLES: [&[Case]; 7] = [
+const TABLES: [&[Case]; 8] = [
     pointer::CASES,
     fields::CASES,
+    values::CASES,
     frameworks::CASES,
     dialogs::CASES,
     pages::CASES,
