@@ -1,6 +1,7 @@
 //! The end-to-end tests: real programs over real mutual TLS, real PostgreSQL and real Chromium.
 
 mod agent_files;
+mod agent_reading;
 mod agents_isolation;
 mod backend_guide;
 mod browser_calls;
