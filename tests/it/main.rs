@@ -35,6 +35,8 @@ mod operator_document;
 mod operator_fixed_point;
 mod operator_kinds;
 mod operator_reading;
+mod operator_strangers;
+mod operator_world;
 mod reports;
 mod repository;
 mod run_start;
