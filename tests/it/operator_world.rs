@@ -247,10 +247,8 @@ impl World {
             let mut row = json!({});
             let target = self.target(random, &mut row);
             row["access"] = random.of(&["none", "read", "write"]).into();
-            if own != row["agent"].as_str() || own.is_none() {
-                if seen.insert(target) {
-                    list.push(row);
-                }
+            if (own != row["agent"].as_str() || own.is_none()) && seen.insert(target) {
+                list.push(row);
             }
         }
         list
