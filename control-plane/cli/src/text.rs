@@ -27,7 +27,7 @@ pub(crate) fn line(text: &str) -> String {
         .collect()
 }
 
-/// Several lines: as [`line`], but ends of lines and tabs stay.
+/// Several lines: as [`line()`], but ends of lines and tabs stay.
 pub(crate) fn lines(text: &str) -> String {
     text.replace("\r\n", "\n")
         .chars()
