@@ -20,11 +20,8 @@ pub fn start() {
     };
     std::panic::set_hook(Box::new(|panic| {
         let at = panic.location().map(ToString::to_string);
-        let message = panic
-            .payload()
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.payload().downcast_ref::<String>().cloned());
+        // A message that was put together may quote what was worked on; a literal can't.
+        let message = panic.payload().downcast_ref::<&str>().copied();
         tracing::error!(at, message, "a task panicked");
     }));
 }

@@ -60,6 +60,14 @@ pub struct Cx<'a> {
     /// A connection inside a transaction: for a storage tool the one that also
     /// stores the message, so that effect and message stand or fall together.
     pub db: &'a mut PgConnection,
+    /// What takes secrets out of a text that is stored for people to read.
+    pub words: &'a dyn Redact,
+}
+
+/// Takes secrets out of texts.
+pub trait Redact: Sync {
+    /// The text with each secret of the agent's organisation replaced by its mark.
+    fn redact(&self, text: &str) -> String;
 }
 
 /// Who called, as the run knows it.

@@ -5,6 +5,8 @@
 
 mod claim;
 mod execute;
+mod handler;
+mod message;
 mod remote;
 mod target;
 mod wait;
@@ -23,6 +25,7 @@ use super::arguments;
 use super::digest;
 use super::engine::Engine;
 use super::error::RunError;
+use super::result::Redactor;
 use crate::store::calls::{Message, NewCall, OpenCall};
 use crate::tools::Filter;
 
@@ -67,27 +70,57 @@ pub(super) struct Claimed {
     arguments: Result<Box<RawValue>, String>,
     remaining: u32,
     started: Instant,
+    /// Version of the secrets that were taken out of the stored arguments, where it is known.
+    redacted_with: Option<i64>,
 }
 
-/// A call of a batch before it is claimed.
+/// A call of a batch before it is claimed, as it was received: it is redacted with the
+/// secrets of the moment it is stored.
 struct Prepared {
-    new: NewCall,
+    call_id: String,
+    machine_id: String,
+    digest: Vec<u8>,
+    name: String,
+    /// JSON text of the arguments.
+    received: Box<RawValue>,
     arguments: Result<Box<RawValue>, String>,
 }
 
 impl Prepared {
-    fn claimed(self, run: Uuid, turn: i32, remaining: i32) -> Claimed {
+    /// What is stored of it.
+    fn redacted(&self, redactor: &Redactor) -> NewCall {
+        NewCall {
+            call_id: self.call_id.clone(),
+            machine_id: self.machine_id.clone(),
+            name: redactor.apply(&self.name.replace('\0', "\u{fffd}")),
+            arguments: redacted_json(redactor, &arguments::without_nul(self.received.get())),
+            digest: self.digest.clone(),
+        }
+    }
+
+    fn claimed(self, run: Uuid, turn: i32, remaining: i32, redactor: &Redactor) -> Claimed {
         Claimed {
             run,
-            call_id: self.new.call_id,
-            machine_id: self.new.machine_id,
             turn,
-            name: self.new.name,
+            name: redactor.apply(&self.name.replace('\0', "\u{fffd}")),
+            call_id: self.call_id,
+            machine_id: self.machine_id,
             arguments: self.arguments,
             remaining: u32::try_from(remaining).unwrap_or(0),
             started: Instant::now(),
+            redacted_with: Some(redactor.version()),
         }
     }
+}
+
+/// A JSON text without secrets, key order and digits kept. What is no JSON after that, or no
+/// JSON that a reader could take in, is kept as a text.
+fn redacted_json(redactor: &Redactor, text: &str) -> String {
+    let text = redactor.apply(text);
+    if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
+        return text;
+    }
+    serde_json::Value::String(text.replace('\0', "\u{fffd}")).to_string()
 }
 
 /// What a message's metadata says of a tool, for a call that never reaches it.
@@ -96,6 +129,8 @@ pub(super) struct Kindred {
     pub(super) with_exit_code: bool,
     /// Label in the metrics.
     pub(super) label: &'static str,
+    /// Organisation of the run's agent.
+    pub(super) organisation: String,
 }
 
 impl Engine {
@@ -113,6 +148,7 @@ impl Engine {
             filter: target.filter(),
             with_exit_code: target.has_exit_code(),
             label: target.label(),
+            organisation: snapshot.agent.organisation.clone(),
         })
     }
 
@@ -182,28 +218,18 @@ impl Engine {
             }
             digests.insert(call.id.clone(), digest.clone());
             prepared.push(Prepared {
-                new: NewCall {
-                    machine_id: digest::machine_id(run, &call.id),
-                    name: self.redactor.apply(&call.name.replace('\0', "\u{fffd}")),
-                    arguments: self.stored_arguments(received),
-                    digest,
-                    call_id: call.id,
+                machine_id: digest::machine_id(run, &call.id),
+                call_id: call.id,
+                digest,
+                received: match received {
+                    Some(received) => received.to_owned(),
+                    None => RawValue::from_string("{}".to_owned())?,
                 },
+                name: call.name,
                 arguments,
             });
         }
         Ok(prepared)
-    }
-
-    /// The arguments as they are stored: redacted, key order and digits kept. What
-    /// is no JSON after that, or no JSON that a reader could take in, is kept as a text.
-    fn stored_arguments(&self, arguments: Option<&RawValue>) -> String {
-        let text = arguments.map_or("{}", RawValue::get);
-        let text = self.redactor.apply(&arguments::without_nul(text));
-        if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
-            return text;
-        }
-        serde_json::Value::String(text.replace('\0', "\u{fffd}")).to_string()
     }
 
     /// A call that a sweep took. When its stored arguments are not the received ones,
@@ -231,10 +257,12 @@ impl Engine {
             arguments,
             remaining: u32::try_from(call.remaining).unwrap_or(0),
             started: Instant::now(),
+            redacted_with: None,
         }
     }
 }
 
+pub(super) use message::Draft;
 pub(super) use remote::cancelled;
 
 pub(super) fn result(id: String, message: &Message) -> Result<CallResult, RunError> {

@@ -7,10 +7,10 @@ use machine_agent_api::CancelCall;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::call::{CallResult, cancelled, result};
+use super::call::{CallResult, Draft, cancelled, result};
 use super::engine::Engine;
 use super::error::RunError;
-use super::result::{Facts, make};
+use super::result::Facts;
 use super::start::{machine_of, place_of, printable};
 use super::view::not_found;
 use crate::store::calls::{self, OpenCall};
@@ -144,21 +144,20 @@ impl Engine {
         let kindred = self
             .kindred(&mut tx, call.run, call.turn, &call.name)
             .await?;
-        let facts = Facts {
-            tool_name: &call.name,
-            duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            with_exit_code: kindred.with_exit_code,
+        let draft = Draft {
+            organisation: &kindred.organisation,
+            run: call.run,
+            call_id: &call.call_id,
+            remaining: u32::try_from(call.remaining).unwrap_or(0),
+            facts: Facts {
+                tool_name: &call.name,
+                duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                with_exit_code: kindred.with_exit_code,
+            },
+            arguments: None,
         };
-        let remaining = u32::try_from(call.remaining).unwrap_or(0);
-        let message = make(
-            cancelled(),
-            kindred.filter,
-            &self.redactor,
-            self.cap_bytes,
-            remaining,
-            &facts,
-        );
-        let stored = message.store(&mut tx, call.run, &call.call_id).await?;
+        let filtered = cancelled().filter(kindred.filter);
+        let stored = self.put(&mut tx, &draft, &filtered).await?.is_some();
         tx.commit().await?;
         Ok(stored)
     }

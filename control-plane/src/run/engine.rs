@@ -6,7 +6,8 @@ use ring::hmac;
 use sqlx::PgPool;
 
 use super::inflight::Inflight;
-use super::result::{MACHINE_SLACK_BYTES, Redactor};
+use super::redaction::Redactions;
+use super::result::MACHINE_SLACK_BYTES;
 use super::snapshot::Snapshots;
 use super::tasks::Tasks;
 use crate::machine::Machines;
@@ -15,7 +16,8 @@ use crate::store::events::feed::Feed;
 use crate::vault::Vault;
 
 /// The engine of all runs on this replica. No truth lives in it: what it caches
-/// never changes, and what it knows of calls in flight only saves time.
+/// never changes or is compared with the database where it counts, and what it
+/// knows of calls in flight only saves time.
 #[derive(Debug)]
 pub struct Engine {
     pub(crate) pool: PgPool,
@@ -24,7 +26,7 @@ pub struct Engine {
     pub(super) digest_key: hmac::Key,
     pub(crate) vault: Vault,
     pub(super) cap_bytes: usize,
-    pub(super) redactor: Redactor,
+    pub(super) redactions: Redactions,
     pub(super) inflight: Inflight,
     pub(super) snapshots: Snapshots,
     pub(super) tasks: Tasks,
@@ -49,8 +51,7 @@ impl Engine {
             digest_key: hmac::Key::new(hmac::HMAC_SHA256, digest_key),
             vault,
             cap_bytes,
-            // Nothing stores secrets yet, so there is nothing to find.
-            redactor: Redactor::default(),
+            redactions: Redactions::default(),
             inflight: Inflight::default(),
             snapshots: Snapshots::default(),
             tasks: Tasks::default(),

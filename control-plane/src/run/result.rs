@@ -8,8 +8,8 @@
 //! use control_plane::run::result::{Facts, Raw, Redactor, make};
 //! use control_plane::tools::Filter;
 //! let facts = Facts { tool_name: "shell", duration_ms: 1, with_exit_code: false };
-//! let raw = Raw::text("hi".to_owned());
-//! let message = make(raw, Filter::None, &Redactor::default(), 65_536, 9, &facts);
+//! let filtered = Raw::text("hi".to_owned()).filter(Filter::None);
+//! let message = make(&filtered, &Redactor::default(), 65_536, 9, &facts);
 //! assert_eq!(message.content(), "hi\nremaining_tool_calls: 9");
 //! ```
 //!
@@ -40,7 +40,7 @@ pub use filter::Filtered;
 pub use redact::{Redacted, Redactor, Secret, Unbuildable};
 pub use stamp::{Facts, Stamped};
 
-use crate::tools::{Filter, MachineResult, ToolError};
+use crate::tools::{MachineResult, ToolError};
 
 /// Most bytes a machine may return beyond the cap, so that what is cut there was
 /// seen by the redactor with some text to spare.
@@ -112,17 +112,17 @@ impl Raw {
     }
 }
 
-/// Takes a raw result through every step.
+/// Takes a filtered result through every other step. It stays, as the secrets may change
+/// until its message is stored.
 #[must_use]
 pub fn make(
-    raw: Raw,
-    filter: Filter,
+    filtered: &Filtered,
     redactor: &Redactor,
     cap_bytes: usize,
     remaining: u32,
     facts: &Facts<'_>,
 ) -> Stamped {
-    raw.filter(filter)
+    filtered
         .redact(redactor)
         .cap(cap_bytes)
         .stamp(remaining, redactor, facts)
@@ -131,6 +131,7 @@ pub fn make(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::Filter;
 
     const FACTS: Facts<'static> = Facts {
         tool_name: "shell",
@@ -149,12 +150,13 @@ mod tests {
             },
             131_072,
         );
-        let redactor = Redactor::new(&[Secret {
-            name: "KEY",
-            value: "key-123456",
-        }])
-        .unwrap();
-        let message = make(raw, Filter::Terminal, &redactor, 65_536, 8, &FACTS);
+        let secret = Secret {
+            name: "KEY".to_owned(),
+            value: "key-123456".into(),
+        };
+        let redactor = Redactor::new(1, vec![secret]).unwrap();
+        let filtered = raw.filter(Filter::Terminal);
+        let message = make(&filtered, &redactor, 65_536, 8, &FACTS);
         assert_eq!(
             message.content(),
             "hi [redacted:KEY]\u{fffd}\nWrite durable findings and finish with text. A batch costs one call each.\nremaining_tool_calls: 8"
@@ -179,8 +181,7 @@ mod tests {
             length,
         );
         let message = make(
-            raw,
-            Filter::Terminal,
+            &raw.filter(Filter::Terminal),
             &Redactor::default(),
             65_536,
             9,

@@ -11,6 +11,7 @@ use super::engine::Engine;
 use super::error::RunError;
 use super::offer::{OfferedTool, RunKind, offer};
 use super::view::RunView;
+use super::words::redacted;
 use crate::machine::{Machine, MachineError, Place};
 use crate::store::agents::{self, Agent};
 use crate::store::scripts::{self, SnapshotScript};
@@ -133,11 +134,9 @@ impl Engine {
         held: &[SnapshotScript],
     ) -> Result<Vec<OfferedTool>, RunError> {
         let bindings = bindings::for_agent(db, agent).await?;
-        let mut tools = offer(agent, &bindings, kind, held);
-        for tool in &mut tools {
-            tool.description = self.redactor.apply(&tool.description);
-        }
-        Ok(tools)
+        let redactor = self.redactor(db, &agent.organisation).await?;
+        let tools = offer(agent, &bindings, kind, held);
+        Ok(redacted(tools, &redactor))
     }
 
     /// Asks the machine for account, home, cgroup and runner. Idempotent.

@@ -8,7 +8,8 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::error::RunError;
 use super::offer::OfferedTool;
-use crate::store::{agents, memory, runs};
+use super::words::{redacted, redacted_text};
+use crate::store::{agents, memory, runs, secrets};
 
 /// The answer to a run's start, and to a look at it later.
 #[derive(Debug, Serialize)]
@@ -107,7 +108,8 @@ impl Engine {
         let run = run.ok_or_else(|| not_found(id))?;
         let turn = runs::turn(&mut db, id, run.turn).await?;
         let turn = turn.ok_or_else(|| not_found(id))?;
-        Ok(serde_json::from_str(&turn.tools)?)
+        let redactor = self.redactor(&mut db, &run.organisation).await?;
+        Ok(redacted(serde_json::from_str(&turn.tools)?, &redactor))
     }
 
     /// Whether the run exists, for requests about what belongs to it.
@@ -127,15 +129,18 @@ impl Engine {
         db: &mut PgConnection,
         run: runs::Run,
     ) -> Result<RunView, RunError> {
+        self.note_organisation(&run);
         let turn = runs::turn(db, run.id, run.turn).await?;
         let turn = turn.ok_or_else(|| not_found(run.id))?;
         let memory = if turn.config.memory {
             let agent = agents::find(db, &run.agent).await?;
             let agent = agent.ok_or_else(|| not_found(run.id))?;
-            Some(self.redactor.apply(&memory::read(db, &agent).await?))
+            Some(memory::read(db, &agent).await?)
         } else {
             None
         };
+        let secrets = secrets::granted(db, &run.agent).await?;
+        let redactor = self.redactor(db, &run.organisation).await?;
         Ok(RunView {
             run: run.id,
             agent: run.agent,
@@ -143,10 +148,14 @@ impl Engine {
             state: run.state,
             turn: run.turn,
             remaining_tool_calls: run.remaining,
-            tools: RawValue::from_string(turn.tools)?,
-            memory,
-            secrets: Vec::new(),
-            notices: run.notices,
+            tools: RawValue::from_string(redacted_text(turn.tools, &redactor)?)?,
+            memory: memory.map(|memory| redactor.apply(&memory)),
+            secrets,
+            notices: run
+                .notices
+                .iter()
+                .map(|notice| redactor.apply(notice))
+                .collect(),
             created_at: run.created_at,
         })
     }

@@ -3,6 +3,8 @@
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
+use super::runs::Run;
+
 /// Seconds for which a claim holds unless it is renewed.
 pub const LEASE_S: i32 = 12;
 
@@ -31,7 +33,9 @@ pub struct Claim {
 }
 
 /// Claims a batch of calls in one statement. `None`, and nothing was changed, when the
-/// run is absent, ended or short of budget, or when any of the ids is known.
+/// run is absent, ended or short of budget, when any of the ids is known, or when the
+/// organisation's secrets are of another version than `secrets`, with which the calls
+/// were redacted.
 ///
 /// The commit is not durable: it becomes so with the first durable commit after
 /// it, and until then the call had no effect. A concurrent claim of one of the
@@ -39,14 +43,21 @@ pub struct Claim {
 ///
 /// # Errors
 /// When the database does not answer, or on such a duplicate.
-pub async fn claim(pool: &PgPool, run: Uuid, calls: &[NewCall]) -> sqlx::Result<Option<Claim>> {
+pub async fn claim(
+    pool: &PgPool,
+    run: Uuid,
+    calls: &[NewCall],
+    secrets: i64,
+) -> sqlx::Result<Option<Claim>> {
     let columns = Columns::of(calls);
     sqlx::query_as(
         "WITH relaxed AS MATERIALIZED (
            SELECT set_config('synchronous_commit', 'off', true) AS word
          ), taken AS (
            UPDATE runs SET remaining = remaining - $2, last_request_at = now()
-           WHERE id = $1 AND state = 'open' AND remaining >= $2
+           FROM organisations o
+           WHERE runs.id = $1 AND state = 'open' AND remaining >= $2
+             AND o.id = organisation AND o.secrets_version = $9
              AND (SELECT word FROM relaxed) = 'off'
              AND NOT EXISTS (SELECT FROM calls WHERE run = $1 AND call_id = ANY($3))
            RETURNING turn, remaining
@@ -68,6 +79,7 @@ pub async fn claim(pool: &PgPool, run: Uuid, calls: &[NewCall]) -> sqlx::Result<
     .bind(columns.arguments)
     .bind(columns.digests)
     .bind(f64::from(LEASE_S))
+    .bind(secrets)
     .fetch_optional(pool)
     .await
 }
@@ -126,34 +138,39 @@ pub async fn known(
         .await
 }
 
-/// Inserts one claimed call whose share of the budget the caller has counted.
+/// Inserts one claimed call whose share of the budget the caller has counted. False, and
+/// nothing was changed, when the organisation's secrets are of another version than
+/// `secrets`, with which the call was redacted.
 ///
 /// # Errors
 /// When the database does not answer, or the id is known.
 pub async fn insert(
     db: &mut PgConnection,
-    run: Uuid,
-    turn: i32,
+    run: &Run,
     call: &NewCall,
     remaining: i32,
-) -> sqlx::Result<()> {
-    sqlx::query(
+    secrets: i64,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(
         "INSERT INTO calls (run, call_id, machine_id, turn, name, arguments, digest, remaining,
                             state, lease_until)
-         VALUES ($1, $2, $3, $4, $5, $6::json, $7, $8, 'claimed', now() + make_interval(secs => $9))",
+         SELECT $1, $2, $3, $4, $5, $6::json, $7, $8, 'claimed', now() + make_interval(secs => $9)
+         FROM organisations WHERE id = $10 AND secrets_version = $11",
     )
-    .bind(run)
+    .bind(run.id)
     .bind(&call.call_id)
     .bind(&call.machine_id)
-    .bind(turn)
+    .bind(run.turn)
     .bind(&call.name)
     .bind(&call.arguments)
     .bind(&call.digest)
     .bind(remaining)
     .bind(f64::from(LEASE_S))
+    .bind(&run.organisation)
+    .bind(secrets)
     .execute(db)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }
 
 /// Where a call is to be sent.
@@ -223,9 +240,22 @@ pub async fn is_claimed_locked(
     Ok(state.as_deref() == Some("claimed"))
 }
 
-/// Writes the message of a call and gives it the run's next sequence, whose row
-/// stays locked until the commit, so that a reader never skips one. False when
-/// the call has a message already.
+/// What storing a message came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// The call has it.
+    Now,
+    /// The call had a message already.
+    Before,
+    /// Nothing was changed: the organisation's secrets are others than those that were
+    /// taken out of it.
+    OldSecrets,
+}
+
+/// Writes the message of a call, its content and metadata, and gives it the run's next
+/// sequence, whose row stays locked until the commit, so that a reader never skips one.
+/// The statement itself looks at the version of the organisation's secrets: a value that
+/// was committed before it began is never in what it stores.
 ///
 /// Only the stamp of the result pipeline calls this.
 ///
@@ -235,26 +265,78 @@ pub(crate) async fn store_message(
     db: &mut PgConnection,
     run: Uuid,
     call_id: &str,
-    content: &str,
-    metadata: &str,
-) -> sqlx::Result<bool> {
-    let done = sqlx::query(
-        "WITH numbered AS (
-           UPDATE runs SET next_sequence = next_sequence + 1 WHERE id = $1
+    (content, metadata): (&str, &str),
+    secrets: i64,
+) -> sqlx::Result<Stored> {
+    let (current, stored): (bool, bool) = sqlx::query_as(
+        "WITH secrets AS (
+           SELECT o.secrets_version = $6 AS current
+           FROM runs r JOIN organisations o ON o.id = r.organisation WHERE r.id = $1
+         ), numbered AS (
+           UPDATE runs SET next_sequence = next_sequence + 1
+           WHERE id = $1 AND (SELECT current FROM secrets)
            RETURNING next_sequence - 1 AS sequence
+         ), stored AS (
+           UPDATE calls SET state = 'stored', sequence = numbered.sequence, message = $3, content = $4,
+                  metadata = $5::json, stored_at = clock_timestamp(), lease_until = NULL
+           FROM numbered WHERE run = $1 AND call_id = $2 AND state <> 'stored'
+           RETURNING TRUE
          )
-         UPDATE calls SET state = 'stored', sequence = numbered.sequence, message = $3, content = $4,
-                metadata = $5::json, stored_at = clock_timestamp(), lease_until = NULL
-         FROM numbered WHERE run = $1 AND call_id = $2 AND state <> 'stored'",
+         SELECT current, EXISTS (SELECT FROM stored) FROM secrets",
     )
     .bind(run)
     .bind(call_id)
     .bind(Uuid::now_v7())
     .bind(content)
     .bind(metadata)
+    .bind(secrets)
+    .fetch_one(db)
+    .await?;
+    Ok(match (current, stored) {
+        (false, _) => Stored::OldSecrets,
+        (true, true) => Stored::Now,
+        (true, false) => Stored::Before,
+    })
+}
+
+/// The redacted arguments of a call that has no message yet.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn arguments(
+    db: &mut PgConnection,
+    run: Uuid,
+    call_id: &str,
+) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar(
+        "SELECT arguments::text FROM calls WHERE run = $1 AND call_id = $2 AND state <> 'stored'",
+    )
+    .bind(run)
+    .bind(call_id)
+    .fetch_optional(db)
+    .await
+}
+
+/// Writes the arguments of a call that has no message yet, redacted again.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn set_arguments(
+    db: &mut PgConnection,
+    run: Uuid,
+    call_id: &str,
+    arguments: &str,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "UPDATE calls SET arguments = $3::json
+         WHERE run = $1 AND call_id = $2 AND state <> 'stored'",
+    )
+    .bind(run)
+    .bind(call_id)
+    .bind(arguments)
     .execute(db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(())
 }
 
 /// A stored message's text and metadata.

@@ -14,6 +14,8 @@ use super::time::rfc3339;
 pub struct Run {
     /// Its id.
     pub id: Uuid,
+    /// Its organisation's id.
+    pub organisation: String,
     /// Its agent's id.
     pub agent: String,
     /// `direct`, `group_chat` or `schedule`.
@@ -41,6 +43,7 @@ impl Run {
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
+    organisation: String,
     agent: String,
     kind: String,
     state: String,
@@ -54,6 +57,7 @@ impl From<Row> for Run {
     fn from(row: Row) -> Self {
         Self {
             id: row.id,
+            organisation: row.organisation,
             agent: row.agent,
             kind: row.kind,
             state: row.state,
@@ -107,7 +111,7 @@ pub async fn insert(db: &mut PgConnection, run: &NewRun<'_>) -> sqlx::Result<boo
 /// When the database does not answer.
 pub async fn find(db: &mut PgConnection, id: Uuid) -> sqlx::Result<Option<Run>> {
     let row: Option<Row> = sqlx::query_as(
-        "SELECT id, agent, kind, state, turn, remaining, notices,
+        "SELECT id, organisation, agent, kind, state, turn, remaining, notices,
                 floor(extract(epoch FROM created_at) * 1000)::bigint AS created_ms
          FROM runs WHERE id = $1",
     )
@@ -141,7 +145,7 @@ pub async fn touch(db: &mut PgConnection, id: Uuid) -> sqlx::Result<Option<Run>>
 pub async fn lock(db: &mut PgConnection, id: Uuid) -> sqlx::Result<Option<Run>> {
     let row: Option<Row> = sqlx::query_as(
         "UPDATE runs SET last_request_at = now() WHERE id = $1
-         RETURNING id, agent, kind, state, turn, remaining, notices,
+         RETURNING id, organisation, agent, kind, state, turn, remaining, notices,
                    floor(extract(epoch FROM created_at) * 1000)::bigint AS created_ms",
     )
     .bind(id)
@@ -162,7 +166,7 @@ pub async fn list(
     limit: i64,
 ) -> sqlx::Result<Vec<Run>> {
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT id, agent, kind, state, turn, remaining, notices,
+        "SELECT id, organisation, agent, kind, state, turn, remaining, notices,
                 floor(extract(epoch FROM created_at) * 1000)::bigint AS created_ms
          FROM runs
          WHERE ($1::text IS NULL OR agent = $1) AND ($2::text IS NULL OR state = $2)

@@ -1,5 +1,6 @@
 //! Secrets: sealed values under names that are unique in an organisation, and the agents granted each.
 
+pub mod live;
 pub mod names;
 
 use std::collections::BTreeSet;

@@ -77,11 +77,13 @@ impl Tool for ReportIssue {
 
     async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {
         check(&args)?;
-        let summary = storable(args.summary.trim().to_owned());
-        let detail = storable(args.detail);
+        // Operators read it, so it is redacted before it is stored.
+        let words = |text: &str| cx.words.redact(&storable(text.to_owned()));
+        let summary = words(args.summary.trim());
+        let detail = words(&args.detail);
         let tool_name = args
             .tool_name
-            .map(|name| storable(name.trim().to_owned()))
+            .map(|name| words(name.trim()))
             .filter(|name| !name.is_empty());
         let report = issues::Report {
             kind: &args.kind,

@@ -1,17 +1,23 @@
 //! Transaction A: budget and ids, before anything runs.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::super::engine::Engine;
 use super::super::error::RunError;
-use super::super::result::{Facts, Raw, make};
+use super::super::result::{Facts, Raw, Redactor};
 use super::super::view::not_found;
-use super::{Claimed, Prepared};
+use super::message::changing;
+use super::{Claimed, Draft, Prepared};
 use crate::store::calls::{self, NewCall};
-use crate::store::runs;
+use crate::store::runs::{self, Run};
+
+/// Readings of secrets that change again while a call is claimed.
+const READINGS: u32 = 50;
 
 /// What claiming a batch came to.
 pub(super) struct Claim {
@@ -31,8 +37,13 @@ impl Engine {
         run: Uuid,
         prepared: Vec<Prepared>,
     ) -> Result<Claim, RunError> {
-        let new: Vec<NewCall> = prepared.iter().map(|call| call.new.clone()).collect();
-        let claim = match calls::claim(&self.pool, run, &new).await {
+        let organisation = self.organisation_of(run).await?;
+        let redactor = self.redactor_for_claim(&organisation).await?;
+        let new: Vec<NewCall> = prepared
+            .iter()
+            .map(|call| call.redacted(&redactor))
+            .collect();
+        let claim = match calls::claim(&self.pool, run, &new, redactor.version()).await {
             Err(error) if calls::is_duplicate(&error) => None,
             other => other?,
         };
@@ -42,7 +53,7 @@ impl Engine {
         let before = claim.remaining + i32::try_from(prepared.len()).unwrap_or(i32::MAX);
         let claimed = (1..)
             .zip(prepared)
-            .map(|(n, call)| call.claimed(run, claim.turn, before - n))
+            .map(|(n, call)| call.claimed(run, claim.turn, before - n, &redactor))
             .collect();
         Ok(Claim {
             claimed,
@@ -58,10 +69,7 @@ impl Engine {
         if !run.is_open() {
             return Err(RunError::Ended(id));
         }
-        let ids: Vec<&str> = prepared
-            .iter()
-            .map(|call| call.new.call_id.as_str())
-            .collect();
+        let ids: Vec<&str> = prepared.iter().map(|call| call.call_id.as_str()).collect();
         let known: HashMap<String, Vec<u8>> = calls::known(&mut tx, id, &ids)
             .await?
             .into_iter()
@@ -69,11 +77,11 @@ impl Engine {
             .collect();
         let reused = prepared.iter().find(|call| {
             known
-                .get(&call.new.call_id)
-                .is_some_and(|digest| *digest != call.new.digest)
+                .get(&call.call_id)
+                .is_some_and(|digest| *digest != call.digest)
         });
         if let Some(call) = reused {
-            return Err(RunError::CallIdReused(call.new.call_id.clone()));
+            return Err(RunError::CallIdReused(call.call_id.clone()));
         }
         let mut claim = Claim {
             claimed: Vec::new(),
@@ -81,18 +89,19 @@ impl Engine {
             remaining: run.remaining,
         };
         for call in prepared {
-            if known.contains_key(&call.new.call_id) {
-                claim.others.push(call.new.call_id);
-            } else if claim.remaining > 0 {
-                claim.remaining -= 1;
-                calls::insert(&mut tx, id, run.turn, &call.new, claim.remaining).await?;
-                claim
-                    .claimed
-                    .push(call.claimed(id, run.turn, claim.remaining));
+            if known.contains_key(&call.call_id) {
+                claim.others.push(call.call_id);
+                continue;
+            }
+            let left = claim.remaining;
+            claim.remaining = (left - 1).max(0);
+            let redactor = self.insert(&mut tx, &run, &call, claim.remaining).await?;
+            let claimed = call.claimed(id, run.turn, claim.remaining, &redactor);
+            if left > 0 {
+                claim.claimed.push(claimed);
             } else {
-                calls::insert(&mut tx, id, run.turn, &call.new, 0).await?;
-                self.out_of_budget(&mut tx, id, run.turn, &call.new).await?;
-                claim.others.push(call.new.call_id);
+                self.out_of_budget(&mut tx, &claimed).await?;
+                claim.others.push(claimed.call_id);
             }
         }
         let spent = run.remaining - claim.remaining;
@@ -103,31 +112,52 @@ impl Engine {
         Ok(claim)
     }
 
-    /// The message of a call that came after the last one, stored and free.
-    async fn out_of_budget(
+    /// The redactor at hand, without a transaction.
+    async fn redactor_for_claim(&self, organisation: &str) -> Result<Arc<Redactor>, RunError> {
+        if let Some(kept) = self.kept_redactor(organisation) {
+            return Ok(kept);
+        }
+        let mut db = self.pool.acquire().await?;
+        self.read_redactor(&mut db, organisation).await
+    }
+
+    /// Inserts one call, and answers what it was redacted with.
+    async fn insert(
         &self,
-        db: &mut sqlx::PgConnection,
-        run: Uuid,
-        turn: i32,
-        call: &NewCall,
-    ) -> Result<(), RunError> {
+        db: &mut PgConnection,
+        run: &Run,
+        call: &Prepared,
+        remaining: i32,
+    ) -> Result<Arc<Redactor>, RunError> {
+        let mut redactor = self.redactor(db, &run.organisation).await?;
+        for _ in 0..READINGS {
+            let new = call.redacted(&redactor);
+            if calls::insert(db, run, &new, remaining, redactor.version()).await? {
+                return Ok(redactor);
+            }
+            redactor = self.read_redactor(db, &run.organisation).await?;
+        }
+        Err(changing())
+    }
+
+    /// The message of a call that came after the last one, stored and free.
+    async fn out_of_budget(&self, db: &mut PgConnection, call: &Claimed) -> Result<(), RunError> {
         let started = Instant::now();
-        let kindred = self.kindred(db, run, turn, &call.name).await?;
-        let facts = Facts {
-            tool_name: &call.name,
-            duration_ms: 0,
-            with_exit_code: kindred.with_exit_code,
+        let kindred = self.kindred(db, call.run, call.turn, &call.name).await?;
+        let draft = Draft {
+            organisation: &kindred.organisation,
+            run: call.run,
+            call_id: &call.call_id,
+            remaining: 0,
+            facts: Facts {
+                tool_name: &call.name,
+                duration_ms: 0,
+                with_exit_code: kindred.with_exit_code,
+            },
+            arguments: call.redacted_with,
         };
         let raw = Raw::error("no tool calls remain in this run");
-        let message = make(
-            raw,
-            kindred.filter,
-            &self.redactor,
-            self.cap_bytes,
-            0,
-            &facts,
-        );
-        message.store(db, run, &call.call_id).await?;
+        self.put(db, &draft, &raw.filter(kindred.filter)).await?;
         self.count(kindred.label, true, started);
         Ok(())
     }

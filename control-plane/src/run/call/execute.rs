@@ -7,28 +7,33 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use machine_agent_api::{DeleteScript, Kind};
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::{Postgres, Transaction};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::super::engine::Engine;
 use super::super::error::RunError;
 use super::super::inflight::Guard;
-use super::super::result::{Facts, Raw, Stamped, make};
+use super::super::result::{Facts, Raw, Redactor, Stamped};
 use super::super::snapshot::Snapshot;
 use super::super::start::{machine_of, place_of};
 use super::Claimed;
+use super::handler::{Handled, Words, handle};
+use super::message::{Draft, changing};
 use super::target::Target;
 use crate::metrics::Outcome;
-use crate::run::arguments;
-use crate::store::calls::{self, Destination, Message};
-use crate::store::events::{self, Event};
-use crate::store::scripts;
+use crate::store::calls::{self, Destination, Message, Stored};
+use crate::store::events;
 use crate::telemetry::chain;
-use crate::tools::{self, AfterCommit, Answer, Caller, Cx, MachineCall, ToolError};
+use crate::tools::{AfterCommit, MachineCall, ToolError};
 
 /// Tries of a storage call that met another one's locks; nothing of a failed try stays.
 const TRIES: u32 = 4;
+/// Handlings of a storage call whose effect holds a text that was redacted with secrets that
+/// are old by the time its message is stored.
+const HANDLINGS: u32 = 3;
+/// Readings of secrets that change again while a call is handled.
+const READINGS: u32 = 50;
 /// Time for what is asked of a machine after a message is stored.
 const AFTERWARDS: Duration = Duration::from_secs(10);
 
@@ -53,12 +58,6 @@ struct Batch {
     /// Ends with the batch's last browser call so far.
     browser: Option<oneshot::Receiver<()>>,
     failure: Option<RunError>,
-}
-
-/// What a handler came to inside its transaction.
-enum Handled {
-    Result(Raw, Option<AfterCommit>, Option<Box<Event>>),
-    Remote(Box<MachineCall>),
 }
 
 impl Engine {
@@ -190,34 +189,68 @@ impl Engine {
         let mut tx = self.pool.begin_with("BEGIN; SAVEPOINT handler").await?;
         let snapshot = self.snapshots.read(&mut tx, call.run, call.turn).await?;
         let target = Target::find(&mut tx, &snapshot, &call.name).await?;
-        let handler = handle(&mut tx, call, &snapshot, &target);
-        let handled = match AssertUnwindSafe(handler).catch_unwind().await {
-            Ok(handled) => handled,
-            Err(_) => Err(ToolError::failed("the handler panicked")),
-        };
-        match handled {
-            Ok(Handled::Remote(machine_call)) => {
-                self.send_off(tx, call, machine_call, (target, snapshot), later)
-                    .await
-            }
-            Ok(Handled::Result(raw, after, event)) => {
-                let message = self.store(tx, call, &target, raw, event.as_deref()).await?;
-                if let Some(after) = after {
-                    self.afterwards(&snapshot, after);
+        let organisation = &snapshot.agent.organisation;
+        let mut redactor = self.redactor_at_hand(&mut tx, organisation).await?;
+        let mut handlings = 0;
+        'handling: loop {
+            handlings += 1;
+            let words = Words::new(&redactor);
+            let handler = handle(&mut tx, call, &snapshot, &target, &words);
+            let handled = match AssertUnwindSafe(handler).catch_unwind().await {
+                Ok(handled) => handled,
+                Err(_) => Err(ToolError::failed("the handler panicked")),
+            };
+            let (raw, after, event, told) = match handled {
+                Ok(Handled::Remote(machine_call)) => {
+                    return self
+                        .send_off(tx, call, machine_call, (target, snapshot), later)
+                        .await;
                 }
-                Ok(Step::Stored(message))
+                Ok(Handled::Result(raw, after, event)) => (raw, after, event, words.used()),
+                Err(error) => {
+                    let error = again(error)?;
+                    back(&mut tx).await?;
+                    if let ToolError::Failed(cause) = &error {
+                        redactor = self.redactor(&mut tx, organisation).await?;
+                        log_failure(call, &redactor.apply(&chain(&**cause)));
+                    }
+                    let raw = Raw::from_tool_error(&error, &call.name, &call.call_id);
+                    (raw, None, None, false)
+                }
+            };
+            let filtered = raw.filter(target.filter());
+            for _ in 0..READINGS {
+                let draft = self.draft(call, &target, organisation);
+                let tried = self.put_once(&mut tx, &draft, &filtered, &redactor);
+                let (stored, stamped) = tried.await?;
+                match stored {
+                    Stored::Now => {
+                        if let Some(event) = event {
+                            events::record(&mut tx, &event).await?;
+                        }
+                        tx.commit().await?;
+                        self.count(target.label(), stamped.is_error(), call.started);
+                        if let Some(after) = after {
+                            self.afterwards(&snapshot, after);
+                        }
+                        return Ok(Step::Stored(message_of(&stamped)));
+                    }
+                    Stored::Before => {
+                        // Someone stored another end meanwhile, such as a cancel: this
+                        // effect goes.
+                        tx.rollback().await?;
+                        return Ok(Step::Stored(self.wait(call.run, &call.call_id).await?));
+                    }
+                    Stored::OldSecrets => {}
+                }
+                redactor = self.read_redactor(&mut tx, organisation).await?;
+                // What the handler itself stored of secrets makes them new each time.
+                if told && handlings < HANDLINGS {
+                    back(&mut tx).await?;
+                    continue 'handling;
+                }
             }
-            Err(error) => {
-                let error = again(error)?;
-                log_failure(call, &error);
-                sqlx::query("ROLLBACK TO SAVEPOINT handler")
-                    .execute(&mut *tx)
-                    .await?;
-                let raw = Raw::from_tool_error(&error, &call.name, &call.call_id);
-                Ok(Step::Stored(
-                    self.store(tx, call, &target, raw, None).await?,
-                ))
-            }
+            return Err(changing());
         }
     }
 
@@ -251,43 +284,25 @@ impl Engine {
         })
     }
 
-    /// Transaction B of a storage call: its message beside its effect.
-    async fn store(
+    /// What a call's message is made of beside the result.
+    pub(super) fn draft<'a>(
         &self,
-        mut tx: Transaction<'static, Postgres>,
-        call: &Claimed,
+        call: &'a Claimed,
         target: &Target,
-        raw: Raw,
-        event: Option<&Event>,
-    ) -> Result<Message, RunError> {
-        let stamped = self.stamp(call, target, raw);
-        if stamped.store(&mut tx, call.run, &call.call_id).await? {
-            if let Some(event) = event {
-                events::record(&mut tx, event).await?;
-            }
-            tx.commit().await?;
-            self.count(target.label(), stamped.is_error(), call.started);
-            return Ok(message_of(&stamped));
+        organisation: &'a str,
+    ) -> Draft<'a> {
+        Draft {
+            organisation,
+            run: call.run,
+            call_id: &call.call_id,
+            remaining: call.remaining,
+            facts: Facts {
+                tool_name: &call.name,
+                duration_ms: u64::try_from(call.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                with_exit_code: target.has_exit_code(),
+            },
+            arguments: call.redacted_with,
         }
-        // Someone stored another end meanwhile, such as a cancel: this effect goes.
-        tx.rollback().await?;
-        self.wait(call.run, &call.call_id).await
-    }
-
-    pub(super) fn stamp(&self, call: &Claimed, target: &Target, raw: Raw) -> Stamped {
-        let facts = Facts {
-            tool_name: &call.name,
-            duration_ms: u64::try_from(call.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            with_exit_code: target.has_exit_code(),
-        };
-        make(
-            raw,
-            target.filter(),
-            &self.redactor,
-            self.cap_bytes,
-            call.remaining,
-            &facts,
-        )
     }
 
     pub(super) fn count(&self, label: &'static str, is_error: bool, started: Instant) {
@@ -327,65 +342,14 @@ impl Engine {
     ) -> Result<(Target, Option<Box<MachineCall>>), RunError> {
         let mut tx = self.pool.begin().await?;
         let target = Target::find(&mut tx, snapshot, &call.name).await?;
-        let handled = handle(&mut tx, call, snapshot, &target).await;
+        let redactor = Redactor::default();
+        let handled = handle(&mut tx, call, snapshot, &target, &Words::new(&redactor)).await;
         // Only the reader is of interest: whatever the handler did is undone.
         tx.rollback().await?;
         Ok(match handled {
             Ok(Handled::Remote(machine_call)) => (target, Some(machine_call)),
             _ => (target, None),
         })
-    }
-}
-
-/// Validates and runs the handler.
-async fn handle(
-    db: &mut PgConnection,
-    call: &Claimed,
-    snapshot: &Snapshot,
-    target: &Target,
-) -> Result<Handled, ToolError> {
-    let arguments = || {
-        call.arguments
-            .as_deref()
-            .map_err(|text| ToolError::Refused(text.clone()))
-    };
-    match target {
-        Target::Nothing(sentence) => Err(ToolError::Refused(sentence.clone())),
-        Target::Script => {
-            let held = scripts::find_in_run(db, call.run, &call.name).await?;
-            let held = held.ok_or_else(|| {
-                ToolError::not_found(format!("script {} is not in this run any more", call.name))
-            })?;
-            let arguments = arguments()?;
-            if let Some(parameters) = &held.script.parameters {
-                arguments::validate(parameters.get(), arguments).map_err(ToolError::Refused)?;
-            }
-            let machine_call = tools::script_call(&held.script, arguments);
-            Ok(Handled::Remote(Box::new(machine_call)))
-        }
-        Target::Native(tool) => {
-            let arguments = arguments()?;
-            arguments::validate(tool.schema, arguments).map_err(ToolError::Refused)?;
-            let caller = Caller {
-                agent: snapshot.agent.clone(),
-                run: call.run,
-                call_id: call.call_id.clone(),
-            };
-            let cx = Cx {
-                caller: &caller,
-                db,
-            };
-            Ok(match tool.run(cx, arguments).await? {
-                Answer::Text(text) => Handled::Result(Raw::text(text), None, None),
-                Answer::TextThen(text, after) => {
-                    Handled::Result(Raw::text(text), Some(after), None)
-                }
-                Answer::TextAndEvent(text, event) => {
-                    Handled::Result(Raw::text(text), None, Some(event))
-                }
-                Answer::OnMachine(machine_call) => Handled::Remote(Box::new(machine_call)),
-            })
-        }
     }
 }
 
@@ -423,15 +387,18 @@ pub(super) fn lost(error: &sqlx::Error) -> bool {
     }
 }
 
-pub(super) fn log_failure(call: &Claimed, error: &ToolError) {
-    if let ToolError::Failed(cause) = error {
-        tracing::error!(
-            run = %call.run,
-            call = call.call_id,
-            error = chain(&**cause),
-            "a tool failed"
-        );
-    }
+/// Undoes what the handler did.
+async fn back(tx: &mut Transaction<'static, Postgres>) -> sqlx::Result<()> {
+    sqlx::query("ROLLBACK TO SAVEPOINT handler")
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Tells the operator why a call failed. The cause may quote what the call was given, so it
+/// is redacted before.
+pub(super) fn log_failure(call: &Claimed, error: &str) {
+    tracing::error!(run = %call.run, call = call.call_id, error, "a tool failed");
 }
 
 pub(super) fn message_of(stamped: &Stamped) -> Message {

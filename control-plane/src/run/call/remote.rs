@@ -20,6 +20,7 @@ use super::target::Target;
 use crate::machine::{Machine, MachineError};
 use crate::store::agents::Agent;
 use crate::store::calls::{self, Destination, Message};
+use crate::telemetry::chain;
 use crate::tools::{MachineCall, MachineCallNames, MachineResult, ToolError};
 
 /// Beside a helper's limit: the queue of the agent's browser, Chrome's start, the
@@ -172,7 +173,7 @@ impl Engine {
             Ok(CallState::Running) | Err(MachineError::Interrupted { .. }) => {
                 self.follow(remote).await
             }
-            Ok(state) => remote.end(state),
+            Ok(state) => self.end_of(remote, state).await,
             Err(_) if flag.is_set() => cancelled(),
             Err(error) => Raw::error(&error.to_string()),
         }
@@ -202,7 +203,7 @@ impl Engine {
                         return unknown("the call did not end in time and was ended");
                     }
                 }
-                Ok(state) => return remote.end(state),
+                Ok(state) => return self.end_of(remote, state).await,
                 Err(error) => {
                     tracing::warn!(
                         run = %remote.call.run,
@@ -239,7 +240,7 @@ impl Engine {
             Ok(
                 state
                 @ (CallState::Done { .. } | CallState::Failed { .. } | CallState::Lost { .. }),
-            ) => remote.end(state),
+            ) => self.end_of(remote, state).await,
             Ok(_) => cancelled(),
             Err(error) => {
                 tracing::warn!(
@@ -261,25 +262,26 @@ impl Engine {
         raw: Raw,
     ) -> Result<Message, RunError> {
         let call = remote.call;
-        let stamped = self.stamp(call, target, raw);
+        let draft = self.draft(call, target, &remote.agent.organisation);
+        let filtered = raw.filter(target.filter());
         let mut tries = 1;
         let stored = loop {
             let stored = async {
                 let mut db = self.pool.acquire().await?;
-                stamped.store(&mut db, call.run, &call.call_id).await
+                self.put(&mut db, &draft, &filtered).await
             };
             match stored.await {
                 // The machine's answer is worth some patience; it keeps it too.
-                Err(error) if lost(&error) && tries < STORE_TRIES => {
+                Err(RunError::Store(error)) if lost(&error) && tries < STORE_TRIES => {
                     tries += 1;
                     sleep(Duration::from_secs(1)).await;
                 }
                 other => break other?,
             }
         };
-        if !stored {
+        let Some(stamped) = stored else {
             return self.wait(call.run, &call.call_id).await;
-        }
+        };
         self.count(target.label(), stamped.is_error(), call.started);
         self.tell_stored(remote);
         Ok(message_of(&stamped))
@@ -307,29 +309,34 @@ impl Engine {
     }
 }
 
-impl Remote<'_> {
+impl Engine {
     /// The raw result of an end.
-    fn end(&self, state: CallState) -> Raw {
+    async fn end_of(&self, remote: &Remote<'_>, state: CallState) -> Raw {
+        let call = remote.call;
         match state {
-            CallState::Done { reply } => match (self.read)(&self.names, reply) {
-                Ok(result) => Raw::machine(result, self.max_output_bytes),
+            CallState::Done { reply } => match (remote.read)(&remote.names, reply) {
+                Ok(result) => Raw::machine(result, remote.max_output_bytes),
                 Err(error) => {
-                    log_failure(self.call, &error);
-                    Raw::from_tool_error(&error, &self.call.name, &self.call.call_id)
+                    if let ToolError::Failed(cause) = &error {
+                        log_failure(call, &self.for_log(remote, &chain(&**cause)).await);
+                    }
+                    Raw::from_tool_error(&error, &call.name, &call.call_id)
                 }
             },
             CallState::Failed { message, detail } => {
+                let told = self.for_log(remote, &message).await;
+                let detail = self.for_log(remote, &detail).await;
                 tracing::error!(
-                    run = %self.call.run,
-                    call = self.call.call_id,
-                    machine = self.machine.id,
-                    message,
+                    run = %call.run,
+                    call = call.call_id,
+                    machine = remote.machine.id,
+                    message = told,
                     detail,
                     "a call failed on its machine"
                 );
                 Raw::error(&format!(
                     "{} failed: {message}; the operator's log has the cause under call {}",
-                    self.call.name, self.call.call_id
+                    call.name, call.call_id
                 ))
             }
             CallState::Busy { .. } => Raw::error("busy"),
@@ -337,8 +344,20 @@ impl Remote<'_> {
             CallState::Lost { message } => unknown(&message),
             CallState::Running | CallState::Unknown => unknown(&format!(
                 "machine {} does not know the call; it may have run",
-                self.machine.id
+                remote.machine.id
             )),
+        }
+    }
+
+    /// What a machine said, for the log: without secrets, and its beginning may be cut.
+    async fn for_log(&self, remote: &Remote<'_>, text: &str) -> String {
+        let redactor = async {
+            let mut db = self.pool.acquire().await?;
+            self.redactor(&mut db, &remote.agent.organisation).await
+        };
+        match redactor.await {
+            Ok(redactor) => redactor.apply_to_tail(text),
+            Err(error) => format!("withheld: {error}"),
         }
     }
 }

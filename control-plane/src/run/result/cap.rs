@@ -15,6 +15,7 @@ pub struct Capped {
     pub(super) truncated: bool,
     pub(super) error: bool,
     pub(super) exit_code: Option<i32>,
+    pub(super) version: i64,
 }
 
 impl Redacted {
@@ -35,6 +36,7 @@ impl Redacted {
             truncated,
             error: self.error,
             exit_code: self.exit_code,
+            version: self.version,
         }
     }
 }

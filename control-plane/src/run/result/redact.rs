@@ -1,19 +1,27 @@
 //! The second step: exact values of secrets, in every form a program writes them, out of a text.
 
+mod edges;
+mod finder;
 mod forms;
+mod spans;
+mod values;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use secrecy::SecretString;
 
 use super::Filtered;
 use crate::tools::Filter;
+use edges::{Cuts, Edges};
+use finder::Finder;
+use spans::Spans;
+use values::{Opened, Values};
 
 /// A value that no message may hold.
-#[derive(Debug, Clone, Copy)]
-pub struct Secret<'a> {
+#[derive(Debug)]
+pub struct Secret {
     /// What the marker names: a secret's name, or a login's connector id.
-    pub name: &'a str,
+    pub name: String,
     /// The value.
-    pub value: &'a str,
+    pub value: SecretString,
 }
 
 /// The secrets are too many or too long to be looked for.
@@ -21,20 +29,22 @@ pub struct Secret<'a> {
 #[error("the finder of secrets could not be built")]
 pub struct Unbuildable(#[source] aho_corasick::BuildError);
 
-/// Finds a fixed set of secrets. The default one knows none.
+/// Finds the secrets that an organisation had at one version of them. The default one knows
+/// none and is of no version.
 #[derive(Default)]
 pub struct Redactor {
-    finder: Option<AhoCorasick>,
-    needles: Vec<String>,
-    /// Name of the secret that a needle is a form of.
-    names: Vec<String>,
+    version: i64,
+    values: Values,
+    finder: Option<Finder>,
+    edges: Edges,
 }
 
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Needles are secrets; only their number may be seen.
+        // Values are secrets; only their number may be seen.
         f.debug_struct("Redactor")
-            .field("needles", &self.needles.len())
+            .field("version", &self.version)
+            .field("values", &self.values.len())
             .finish_non_exhaustive()
     }
 }
@@ -48,58 +58,29 @@ pub struct Redacted {
     pub(super) cut: bool,
     pub(super) error: bool,
     pub(super) exit_code: Option<i32>,
-}
-
-/// Matches that overlap, as one.
-struct Span {
-    start: usize,
-    end: usize,
-    /// The match that names it: the one that starts first, then the longest.
-    pattern: usize,
-    first_end: usize,
-}
-
-impl Span {
-    fn joined(self, other: Self) -> Self {
-        let end = self.end.max(other.end);
-        let named = if (self.start, std::cmp::Reverse(self.first_end))
-            <= (other.start, std::cmp::Reverse(other.first_end))
-        {
-            self
-        } else {
-            other
-        };
-        Self { end, ..named }
-    }
+    pub(super) version: i64,
 }
 
 impl Redactor {
-    /// A redactor of these secrets in all their forms.
+    /// A redactor of these secrets in all their forms. `version` is the one of the
+    /// organisation's secrets that they are.
     ///
     /// # Errors
     /// [`Unbuildable`]: there is no redactor that lets through what it can't find.
-    pub fn new(secrets: &[Secret<'_>]) -> Result<Self, Unbuildable> {
-        let mut needles = Vec::new();
-        let mut names = Vec::new();
-        for secret in secrets.iter().filter(|secret| !secret.value.is_empty()) {
-            for form in forms::of(secret.value) {
-                needles.push(form);
-                names.push(secret.name.to_owned());
-            }
-        }
-        if needles.is_empty() {
-            return Ok(Self::default());
-        }
-        // Only the standard kind can report matches that overlap.
-        let finder = AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .build(&needles)
-            .map_err(Unbuildable)?;
+    pub fn new(version: i64, secrets: Vec<Secret>) -> Result<Self, Unbuildable> {
+        let values = Values::new(secrets);
         Ok(Self {
-            finder: Some(finder),
-            needles,
-            names,
+            version,
+            finder: Finder::new(&values)?,
+            edges: Edges::new(&values),
+            values,
         })
+    }
+
+    /// The version of the secrets that it knows.
+    #[must_use]
+    pub const fn version(&self) -> i64 {
+        self.version
     }
 
     /// The text with every match, and where matches overlap their union,
@@ -107,183 +88,75 @@ impl Redactor {
     /// then of the longest.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
-        let Some(finder) = &self.finder else {
-            return text.to_owned();
+        self.masked(text, Cuts::default())
+            .unwrap_or_else(|| text.to_owned())
+    }
+
+    /// [`Redactor::apply`] on the last part of a longer text, which may begin inside a value.
+    #[must_use]
+    pub fn apply_to_tail(&self, text: &str) -> String {
+        let cuts = Cuts {
+            start: true,
+            ..Cuts::default()
         };
-        // Matches come by their ends, so one may reach back over several spans. A
-        // text that is one long match after another never holds more than one.
-        let mut spans: Vec<Span> = Vec::new();
-        for found in finder.find_overlapping_iter(text) {
-            let mut span = Span {
-                start: found.start(),
-                end: found.end(),
-                first_end: found.end(),
-                pattern: found.pattern().as_usize(),
-            };
-            while let Some(before) = spans.pop_if(|before| before.end > span.start) {
-                span = before.joined(span);
-            }
-            spans.push(span);
-        }
+        self.masked(text, cuts).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Whether [`Redactor::apply`] would leave a text as it is.
+    #[must_use]
+    pub fn finds_nothing(&self, text: &str) -> bool {
+        self.masked(text, Cuts::default()).is_none()
+    }
+
+    /// `None` when nothing has to go.
+    fn masked(&self, text: &str, cuts: Cuts) -> Option<String> {
+        let finder = self.finder.as_ref()?;
+        let mut opened = Opened::new(&self.values);
+        let mut spans = Spans::default();
+        finder.spans(text, &mut opened, &mut spans);
+        self.edges.spans(text, cuts, &mut opened, &mut spans);
         if spans.is_empty() {
-            return text.to_owned();
+            return None;
         }
         let mut out = String::with_capacity(text.len());
         let mut copied = 0;
-        for span in spans {
-            out.push_str(&text[copied..span.start]);
-            out.push_str(&format!("[redacted:{}]", self.names[span.pattern]));
-            copied = span.end;
-        }
+        spans.each(|start, end, value| {
+            out.push_str(&text[copied..start]);
+            if let Some(value) = value {
+                out.push_str("[redacted:");
+                out.push_str(self.values.name(value));
+                out.push(']');
+            }
+            copied = end;
+        });
         out.push_str(&text[copied..]);
-        out
-    }
-
-    /// The text without a tail that is the beginning of a needle: for a text
-    /// that something cut before the redactor saw it.
-    fn without_partial_end<'a>(&self, text: &'a str) -> &'a str {
-        let longest = self
-            .needles
-            .iter()
-            .filter_map(|needle| {
-                (1..needle.len())
-                    .rev()
-                    .filter(|&length| needle.is_char_boundary(length))
-                    .find(|&length| text.ends_with(&needle[..length]))
-            })
-            .max()
-            .unwrap_or(0);
-        &text[..text.len() - longest]
+        Some(out)
     }
 }
 
 impl Filtered {
-    /// Takes the secrets out.
+    /// Takes the secrets out. What is filtered stays, so that it can be redacted again with
+    /// secrets that came meanwhile.
     #[must_use]
-    pub fn redact(self, redactor: &Redactor) -> Redacted {
-        let text = if self.cut {
-            redactor.apply(redactor.without_partial_end(&self.text))
-        } else if redactor.finder.is_none() {
-            self.text
-        } else {
-            redactor.apply(&self.text)
+    pub fn redact(&self, redactor: &Redactor) -> Redacted {
+        let cuts = Cuts {
+            start: false,
+            end: self.cut,
+            middle: true,
         };
         Redacted {
-            text,
+            text: redactor
+                .masked(&self.text, cuts)
+                .unwrap_or_else(|| self.text.clone()),
             filter: self.filter,
             original_bytes: self.original_bytes,
             cut: self.cut,
             error: self.error,
             exit_code: self.exit_code,
+            version: redactor.version,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(secrets: &[(&str, &str)], text: &str, expected: &str) {
-        let secrets: Vec<Secret<'_>> = secrets
-            .iter()
-            .map(|&(name, value)| Secret { name, value })
-            .collect();
-        assert_eq!(Redactor::new(&secrets).unwrap().apply(text), expected);
-    }
-
-    #[test]
-    fn every_occurrence_goes_and_the_rest_stays() {
-        check(
-            &[("K", "hunter22")],
-            "a hunter22 b hunter22",
-            "a [redacted:K] b [redacted:K]",
-        );
-        check(&[("K", "hunter22")], "hunter2 2", "hunter2 2");
-        check(&[], "hunter22", "hunter22");
-    }
-
-    #[test]
-    fn overlapping_matches_are_replaced_as_their_union() {
-        // The longer secret starts later and reaches farther.
-        check(
-            &[("A", "abcdef"), ("B", "defghijk")],
-            "xabcdefghijky",
-            "x[redacted:A]y",
-        );
-        check(
-            &[("SHORT", "secret"), ("LONG", "secret-value")],
-            "a secret-value, a secret",
-            "a [redacted:LONG], a [redacted:SHORT]",
-        );
-        check(&[("A", "aaaaaa")], "aaaaaaaaab", "[redacted:A]b");
-        // The longest starts first and ends last, over two that lie apart.
-        check(
-            &[("W", "ab-middle-yz"), ("X", "b-midd"), ("Y", "le-yz")],
-            "1ab-middle-yz2b-midd",
-            "1[redacted:W]2[redacted:X]",
-        );
-    }
-
-    #[test]
-    fn derived_forms_go_too() {
-        check(
-            &[("K", "p\"w\né1")],
-            r#"{"k":"p\"w\né1"}"#,
-            r#"{"k":"[redacted:K]"}"#,
-        );
-        check(
-            &[("K", "p\"w\né1")],
-            r#"{"k":"p\"w\n\u00e91"}"#,
-            r#"{"k":"[redacted:K]"}"#,
-        );
-        check(&[("K", "a b/c+d")], "?q=a%20b%2Fc%2Bd&", "?q=[redacted:K]&");
-        check(&[("K", "a b/c+d")], "?q=a%20b%2fc%2bd&", "?q=[redacted:K]&");
-        check(&[("K", "a b/c+d")], "?q=a+b%2Fc%2Bd&", "?q=[redacted:K]&");
-    }
-
-    #[test]
-    fn base64_goes_at_each_alignment() {
-        // "sesame-open" alone, after one byte and after two.
-        check(
-            &[("K", "sesame-open")],
-            "c2VzYW1lLW9wZW4=",
-            "[redacted:K]4=",
-        );
-        check(
-            &[("K", "sesame-open")],
-            "OnNlc2FtZS1vcGVu",
-            "On[redacted:K]",
-        );
-        check(
-            &[("K", "sesame-open")],
-            "dTpzZXNhbWUtb3Blbg==",
-            "dTp[redacted:K]g==",
-        );
-    }
-
-    #[test]
-    fn a_cut_text_never_ends_in_a_part_of_a_secret() {
-        let redactor = Redactor::new(&[Secret {
-            name: "K",
-            value: "hunter22",
-        }])
-        .unwrap();
-        assert_eq!(
-            redactor.without_partial_end("the key is hunter2"),
-            "the key is "
-        );
-        assert_eq!(redactor.without_partial_end("the key is"), "the key is");
-    }
-
-    #[test]
-    fn a_redacted_text_has_nothing_left_to_redact() {
-        let redactor = Redactor::new(&[Secret {
-            name: "K",
-            value: "hunter22",
-        }])
-        .unwrap();
-        let once = redactor.apply("x hunter22 y");
-        assert_eq!(redactor.apply(&once), once);
-    }
-}
+mod tests;

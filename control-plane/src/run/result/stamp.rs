@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{Capped, Redactor};
 use crate::store;
+use crate::store::calls::Stored;
 
 /// Remaining calls at which the wrap-up line appears.
 const LOW_BUDGET: u32 = 8;
@@ -30,6 +31,8 @@ pub struct Stamped {
     metadata: String,
     error: bool,
     truncated: bool,
+    /// Version of the secrets that were taken out of it.
+    version: i64,
 }
 
 #[derive(Serialize)]
@@ -79,6 +82,7 @@ impl Capped {
             metadata,
             error: error.is_some(),
             truncated: self.truncated,
+            version: self.version,
         }
     }
 }
@@ -109,7 +113,7 @@ impl Stamped {
     }
 
     /// Stores it as the message of a claimed or sent call, with the run's next
-    /// sequence. False when the call has a message already.
+    /// sequence, unless the organisation's secrets are others by now.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -118,8 +122,9 @@ impl Stamped {
         db: &mut PgConnection,
         run: Uuid,
         call_id: &str,
-    ) -> sqlx::Result<bool> {
-        store::calls::store_message(db, run, call_id, &self.content, &self.metadata).await
+    ) -> sqlx::Result<Stored> {
+        let text = (self.content.as_str(), self.metadata.as_str());
+        store::calls::store_message(db, run, call_id, text, self.version).await
     }
 }
 
@@ -137,8 +142,7 @@ mod tests {
             with_exit_code: false,
         };
         let message = make(
-            raw,
-            Filter::None,
+            &raw.filter(Filter::None),
             &Redactor::default(),
             65_536,
             remaining,

@@ -1,0 +1,88 @@
+//! What of a text goes: spans that may overlap, and the name each goes under.
+
+/// A stretch of a text.
+struct Span {
+    start: usize,
+    end: usize,
+    name: Option<Name>,
+}
+
+/// The match that names a span: the one that starts first, then the longest.
+#[derive(Clone, Copy)]
+struct Name {
+    start: usize,
+    end: usize,
+    value: u32,
+}
+
+impl Name {
+    fn order(self) -> (usize, std::cmp::Reverse<usize>) {
+        (self.start, std::cmp::Reverse(self.end))
+    }
+}
+
+/// Spans as they are found, in any order.
+#[derive(Default)]
+pub(super) struct Spans {
+    spans: Vec<Span>,
+}
+
+impl Spans {
+    /// An occurrence of a form of a value, or a part of one that is long enough to tell which.
+    pub(super) fn add(&mut self, start: usize, end: usize, value: u32) {
+        // A text that is one long match after another must not become as many spans.
+        if let Some(last) = self.spans.last_mut()
+            && let Some(name) = &mut last.name
+            && name.value == value
+            && (last.start..last.end).contains(&start)
+        {
+            if name.start == start {
+                name.end = name.end.max(end);
+            }
+            last.end = last.end.max(end);
+            return;
+        }
+        self.spans.push(Span {
+            start,
+            end,
+            name: Some(Name { start, end, value }),
+        });
+    }
+
+    /// A part of some value, too short to tell of which: it goes without a trace.
+    pub(super) fn add_nameless(&mut self, start: usize, end: usize) {
+        self.spans.push(Span {
+            start,
+            end,
+            name: None,
+        });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Visits the unions of spans that overlap, in order: start, end, and the value that
+    /// names it.
+    pub(super) fn each(mut self, mut visit: impl FnMut(usize, usize, Option<u32>)) {
+        self.spans.sort_by_key(|span| span.start);
+        let mut spans = self.spans.into_iter();
+        let Some(mut union) = spans.next() else {
+            return;
+        };
+        for span in spans {
+            if span.start >= union.end {
+                visit(union.start, union.end, union.name.map(|name| name.value));
+                union = span;
+                continue;
+            }
+            union.end = union.end.max(span.end);
+            union.name = match (union.name, span.name) {
+                (Some(a), Some(b)) if b.order() < a.order() => Some(b),
+                (Some(a), _) => Some(a),
+                (None, b) => b,
+            };
+        }
+        visit(union.start, union.end, union.name.map(|name| name.value));
+    }
+}

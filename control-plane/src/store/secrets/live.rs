@@ -1,0 +1,80 @@
+//! What is to be kept out of an organisation's texts: its secrets and the keys of its logins.
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::vault::Sealed;
+
+/// Everything to be kept out, at one version.
+#[derive(Debug)]
+pub struct Live {
+    /// The version: any change gives another, and none comes twice.
+    pub version: i64,
+    /// The values, sealed.
+    pub values: Vec<LiveValue>,
+}
+
+/// One value.
+#[derive(Debug)]
+pub struct LiveValue {
+    /// A secret's name, or the id of a login's connector.
+    pub name: String,
+    /// Id of the row that holds it.
+    pub row: Uuid,
+    /// The value.
+    pub sealed: Sealed,
+}
+
+type Row = (
+    i64,
+    Option<String>,
+    Option<Uuid>,
+    Option<String>,
+    Option<Vec<u8>>,
+);
+
+/// Everything to be kept out of an organisation's texts. One statement, so that version and
+/// values belong together.
+///
+/// # Errors
+/// When the database does not answer or there is no such organisation.
+pub async fn read(db: &mut PgConnection, organisation: &str) -> sqlx::Result<Live> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT o.secrets_version, v.name, v.id, v.key_id, v.sealed
+         FROM organisations o LEFT JOIN (
+           SELECT organisation, name, id, key_id, sealed FROM secrets
+           UNION ALL
+           SELECT organisation, connector, id, key_id, sealed FROM logins WHERE sealed IS NOT NULL
+         ) v ON v.organisation = o.id
+         WHERE o.id = $1 ORDER BY v.name, v.id",
+    )
+    .bind(organisation)
+    .fetch_all(db)
+    .await?;
+    let version = rows.first().ok_or(sqlx::Error::RowNotFound)?.0;
+    let values = rows
+        .into_iter()
+        .filter_map(|(_, name, row, key_id, sealed)| {
+            Some(LiveValue {
+                name: name?,
+                row: row?,
+                sealed: Sealed {
+                    key_id: key_id?,
+                    sealed: sealed?,
+                },
+            })
+        })
+        .collect();
+    Ok(Live { version, values })
+}
+
+/// The version alone.
+///
+/// # Errors
+/// When the database does not answer or there is no such organisation.
+pub async fn version(db: &mut PgConnection, organisation: &str) -> sqlx::Result<i64> {
+    sqlx::query_scalar("SELECT secrets_version FROM organisations WHERE id = $1")
+        .bind(organisation)
+        .fetch_one(db)
+        .await
+}
