@@ -6,6 +6,7 @@ pub mod http;
 pub mod ids;
 pub mod key;
 pub mod machine;
+pub mod memory;
 pub mod metrics;
 pub mod operator;
 pub mod run;

@@ -1,15 +1,20 @@
-//! `guilds-control-plane`: serve | migrate | check-config | token | ca | key.
+//! `guilds-control-plane`: serve | migrate | check-config | token | secrets | ca | key.
 
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use control_plane::telemetry;
+use control_plane::{memory, telemetry};
 
 fn main() -> ExitCode {
     let arguments = verbs::Arguments::parse();
     telemetry::start();
+    // Every verb may hold a key, a token or a database's password.
+    if let Err(error) = memory::protect() {
+        eprintln!("guilds-control-plane: this process could not be made not dumpable: {error}");
+        return ExitCode::FAILURE;
+    }
     match verbs::run(arguments) {
         Ok(code) => code,
         Err(error) => {

@@ -1,6 +1,7 @@
 //! The program's verbs.
 
 mod certificate;
+mod secrets;
 mod serve;
 mod token;
 
@@ -39,6 +40,9 @@ enum Verb {
     /// The certificate authority of control plane and machines.
     #[command(subcommand)]
     Ca(certificate::Verb),
+    /// What is sealed at rest.
+    #[command(subcommand)]
+    Secrets(secrets::Verb),
     /// Keys: of the digests of calls, and of what is sealed at rest.
     #[command(subcommand)]
     Key(KeyVerb),
@@ -87,6 +91,15 @@ pub fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             let path = verb.config().to_owned();
             with_config(&path, |config| {
                 block_on(async { token::run(verb, &connect(&config)?).await })
+            })
+        }
+        Verb::Secrets(verb) => {
+            let path = verb.config().to_owned();
+            with_config(&path, |config| {
+                block_on(async {
+                    let pool = connect(&config)?;
+                    secrets::run(verb, &config, &pool).await
+                })
             })
         }
         Verb::Ca(verb) => certificate::run(verb).map(|()| ExitCode::SUCCESS),

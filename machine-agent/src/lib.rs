@@ -4,6 +4,7 @@ pub mod answer;
 pub mod cgroup;
 pub mod config;
 pub mod front;
+pub mod memory;
 pub mod names;
 pub mod process;
 pub mod route;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use machine_agent::runner::RunnerArguments;
-use machine_agent::{config, front, runner, telemetry};
+use machine_agent::{config, front, memory, runner, telemetry};
 
 /// sysexits(3) `EX_CONFIG`.
 const BAD_CONFIG: u8 = 78;
@@ -51,7 +51,12 @@ fn main() -> ExitCode {
         Verb::Serve(argument) => match front::check(&argument.config) {
             Ok(checked) => {
                 telemetry::start();
-                finish(front::run(checked))
+                // Calls pass through the front with what they carry.
+                finish(
+                    memory::protect()
+                        .map_err(anyhow::Error::from)
+                        .and_then(|()| front::run(checked)),
+                )
             }
             Err(problems) => refuse_config(&problems),
         },

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::cgroup::Group;
+use crate::memory;
 use crate::process::Children;
 use crate::sys;
 
@@ -149,7 +150,7 @@ pub fn run(arguments: RunnerArguments) -> Result<(), RunnerError> {
     let start = |what| move |error: nix::errno::Errno| RunnerError::Start(what, error.into());
     // The agent's other processes have the same user: without this they could
     // read this one's memory and descriptors.
-    nix::sys::prctl::set_dumpable(false).map_err(start("not dumpable"))?;
+    memory::protect().map_err(start("not dumpable"))?;
     nix::sys::prctl::set_child_subreaper(true).map_err(start("child subreaper"))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -31,12 +31,16 @@ const IMPORTS: [(&str, &str, &[&str]); 8] = [
 ];
 
 /// Modules of the control plane, and those above each that it may not name.
-const ABOVE: [(&str, &[&str]); 6] = [
+const ABOVE: [(&str, &[&str]); 7] = [
     ("http", &[]),
     ("operator", &["http"]),
     ("run", &["http", "operator"]),
     ("tools", &["http", "operator"]),
     ("store", &["http", "operator", "run", "machine", "tools"]),
+    (
+        "vault",
+        &["http", "operator", "run", "tools", "store", "machine"],
+    ),
     ("machine", &["http", "operator", "run", "tools", "store"]),
 ];
 

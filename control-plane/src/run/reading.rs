@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::engine::Engine;
 use super::error::RunError;
+use super::result::Redactor;
 use super::start::{machine_of, place_of};
 use super::why::find_agent;
 use crate::machine::file::FileBody;
@@ -41,8 +42,9 @@ impl Engine {
                 agent.id
             ))
         })?;
+        let redactor = self.redactor(&mut db, &agent.organisation).await?;
         Ok(MemoryView {
-            content: self.redactor.apply(&content),
+            content: redactor.apply(&content),
             updated_at: rfc3339(updated_ms),
         })
     }
@@ -65,7 +67,10 @@ impl Engine {
             ..Filter::default()
         };
         let owned = schedules::page(&mut db, &agent.organisation, filter, limit).await?;
-        let shown = owned.into_iter().map(|owned| self.without_secrets(owned));
+        let redactor = self.redactor(&mut db, &agent.organisation).await?;
+        let shown = owned
+            .into_iter()
+            .map(|owned| without_secrets(owned, &redactor));
         Ok(shown.map(|owned| owned.schedule).collect())
     }
 
@@ -81,20 +86,11 @@ impl Engine {
     ) -> Result<Vec<Owned>, RunError> {
         let mut db = self.pool.acquire().await?;
         let owned = schedules::page(&mut db, organisation, filter, limit).await?;
-        let shown = owned.into_iter().map(|owned| self.without_secrets(owned));
+        let redactor = self.redactor(&mut db, organisation).await?;
+        let shown = owned
+            .into_iter()
+            .map(|owned| without_secrets(owned, &redactor));
         Ok(shown.collect())
-    }
-
-    fn without_secrets(&self, mut owned: Owned) -> Owned {
-        owned.schedule.description = self.redactor.apply(&owned.schedule.description);
-        owned.instruction = self.redactor.apply(&owned.instruction);
-        owned
-    }
-
-    /// A description as an agent wrote it, without secrets.
-    #[must_use]
-    pub fn shown_description(&self, description: &str) -> String {
-        self.redactor.apply(description)
     }
 
     /// A revision of a note with its content: a note's as it was written, a
@@ -104,6 +100,7 @@ impl Engine {
     /// When the database does not answer.
     pub async fn note_revision(
         &self,
+        organisation: &str,
         note: &notes::history::Present,
         id: i64,
     ) -> Result<Option<notes::history::Revision>, RunError> {
@@ -112,7 +109,8 @@ impl Engine {
         if note.is_memory()
             && let Some(content) = found.as_mut().and_then(|found| found.content.as_mut())
         {
-            *content = self.redactor.apply(content);
+            let redactor = self.redactor(&mut db, organisation).await?;
+            *content = redactor.apply(content);
         }
         Ok(found)
     }
@@ -163,4 +161,10 @@ fn no_file(error: MachineError) -> RunError {
             RunError::Unavailable(message)
         }
     }
+}
+
+fn without_secrets(mut owned: Owned, redactor: &Redactor) -> Owned {
+    owned.schedule.description = redactor.apply(&owned.schedule.description);
+    owned.instruction = redactor.apply(&owned.instruction);
+    owned
 }

@@ -1,5 +1,7 @@
 //! Sealing: the key that every replica agrees on, and the rows under another.
 
+pub mod rotation;
+
 use secrecy::SecretString;
 use sqlx::PgConnection;
 use uuid::Uuid;

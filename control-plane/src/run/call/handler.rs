@@ -88,8 +88,12 @@ pub(super) async fn handle(
             };
             Ok(match tool.run(cx, arguments).await? {
                 Answer::Text(text) => Handled::Result(Raw::text(text), None, None),
-                Answer::TextThen(text, after) => Handled::Result(Raw::text(text), Some(after), None),
-                Answer::TextAndEvent(text, event) => Handled::Result(Raw::text(text), None, Some(event)),
+                Answer::TextThen(text, after) => {
+                    Handled::Result(Raw::text(text), Some(after), None)
+                }
+                Answer::TextAndEvent(text, event) => {
+                    Handled::Result(Raw::text(text), None, Some(event))
+                }
                 Answer::OnMachine(machine_call) => Handled::Remote(Box::new(machine_call)),
             })
         }

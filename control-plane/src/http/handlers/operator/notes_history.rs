@@ -68,7 +68,10 @@ pub(in crate::http) async fn show(
     };
     let none = || ApiError::not_found(format!("note {path} has no such revision"));
     let id = id.parse().map_err(|_| none())?;
-    let found = api.engine.note_revision(&note, id).await?;
+    let found = api
+        .engine
+        .note_revision(&operator.organisation, &note, id)
+        .await?;
     Ok(body(StatusCode::OK, &found.ok_or_else(none)?))
 }
 

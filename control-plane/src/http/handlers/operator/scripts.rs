@@ -38,8 +38,9 @@ pub(in crate::http) async fn list(
     let (mut scripts, next) = page(found, limit, |script| {
         format!("{}/{}", script.agent, script.name)
     });
+    let redactor = api.engine.redactor(&mut db, &operator.organisation).await?;
     for script in &mut scripts {
-        script.description = api.engine.shown_description(&script.description);
+        script.description = redactor.apply(&script.description);
     }
     Ok(answer("scripts", &scripts, next))
 }
@@ -76,7 +77,8 @@ pub(in crate::http) async fn show(
         .await?
         .pop()
         .ok_or_else(absent)?;
-    script.description = api.engine.shown_description(&script.description);
+    let redactor = api.engine.redactor(&mut db, organisation).await?;
+    script.description = redactor.apply(&script.description);
     let source = reading::source(&mut db, organisation, &agent, &name)
         .await?
         .ok_or_else(absent)?;
