@@ -11,7 +11,7 @@ mod server;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 
 use crate::run::engine::Engine;
 
@@ -55,6 +55,10 @@ fn router(engine: Arc<Engine>) -> Router {
         )
         .merge(secret_requests())
         .merge(kinds())
+        .route(
+            "/v1/operator/secrets/{name}/grants/{agent}",
+            put(handlers::operator::grants::give).delete(handlers::operator::grants::take),
+        )
         .merge(reading())
         .route("/healthz/live", get(handlers::health::live))
         .route("/healthz/ready", get(handlers::health::ready))

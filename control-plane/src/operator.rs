@@ -9,6 +9,7 @@ mod connectors;
 pub mod decisions;
 mod document;
 mod field;
+pub mod grants;
 mod guilds;
 mod kind;
 mod known;

@@ -105,6 +105,79 @@ async fn two_hundred_random_documents_are_fixed_points() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test]
+async fn an_export_says_every_field_and_undoes_what_was_changed_since() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let bob = &stack.bob.id;
+    stack
+        .apply(&json!({
+            "collections": [{ "name": "contacts", "columns": [{ "name": "email", "type": "text" }] }],
+            "notes": [{ "path": "org/a.md", "content": "a" }],
+            "connectors": [{ "id": "search", "kind": "tavily", "url": "https://example.com" }],
+            "logins": [{ "connector": "search", "organisation": true }],
+            "secrets": [{ "name": "STRIPE_KEY", "value": "long enough" }],
+        }))
+        .await?;
+    let before = export(&stack.operator).await?;
+    let of_bob = before["agents"].as_array().into_iter().flatten();
+    let of_bob = of_bob.filter(|agent| agent["id"] == json!(bob));
+    assert_eq!(
+        of_bob.map(|agent| &agent["config"]).collect::<Vec<_>>(),
+        [
+            &json!({ "browser": false, "coding": false, "scripting": true, "memory": true,
+            "max_scripts": 10, "max_tool_calls": 60 })
+        ]
+    );
+    assert_eq!(
+        before["guilds"],
+        json!([{ "id": "core", "repositories": [] }])
+    );
+    assert_eq!(
+        before["collections"],
+        json!([{ "name": "contacts", "description": "", "unique": "",
+            "columns": [{ "name": "email", "type": "text" }], "access": [] }])
+    );
+    assert_eq!(
+        before["notes"],
+        json!([{ "path": "org/a.md", "content": "a", "access": [] }])
+    );
+    assert_eq!(before["connectors"][0]["filters"], json!({}));
+    assert_eq!(before["logins"][0]["platform"], false);
+    let by_hand = json!({
+        "guilds": [{ "id": "core", "repositories": [{ "name": "site", "url": "https://example.com/s" }] }],
+        "agents": [{ "id": bob, "config": { "coding": true, "max_scripts": 3 } }],
+        "collections": [{ "name": "contacts", "description": "d", "unique": "email",
+            "access": [{ "organisation": true, "access": "read" }] }],
+        "notes": [{ "path": "org/a.md", "access": [{ "organisation": true, "access": "write" }] }],
+        "connectors": [{ "id": "search", "filters": { "a": "jq:.a" } }],
+        "logins": [{ "connector": "search", "organisation": true, "platform": true }],
+        "secrets": [{ "name": "STRIPE_KEY", "description": "d", "grants": [bob] }],
+    });
+    apply(&stack.operator, &by_hand, "").await?;
+    let back = apply(&stack.operator, &before, "").await?;
+    let undone: Vec<&Value> = back["changes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|change| change["action"] == "update")
+        .map(|change| &change["fields"])
+        .collect();
+    assert_eq!(
+        undone,
+        [
+            &json!(["repositories"]),
+            &json!(["config"]),
+            &json!(["description", "unique", "access"]),
+            &json!(["access"]),
+            &json!(["filters"]),
+            &json!(["platform"]),
+            &json!(["description", "grants"]),
+        ]
+    );
+    assert_eq!(export(&stack.operator).await?, before);
+    Ok(())
+}
+
 /// A document that marks objects of many kinds with one word.
 fn marked(word: &str) -> Value {
     json!({

@@ -160,7 +160,10 @@ async fn lists_replace_and_the_tools_of_a_login_merge() -> Result<()> {
         json!([{ "connector": "search", "organisation": true, "platform": true, "status": "connected",
                  "tools": { "a": false, "b": false, "c": false } }])
     );
-    assert_eq!(exported["secrets"], json!([{ "name": "STRIPE_KEY" }]));
+    assert_eq!(
+        exported["secrets"],
+        json!([{ "name": "STRIPE_KEY", "description": "", "grants": [] }])
+    );
     assert_eq!(exported["collections"][0]["unique"], "email");
     Ok(())
 }

@@ -163,6 +163,14 @@ impl Client {
         self.send(Method::PATCH, path, Some(body), PATIENCE).await
     }
 
+    /// `PUT path` without a body: the path says all of it.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub(crate) async fn put(&self, path: &str) -> Result<Value, Failure> {
+        self.send(Method::PUT, path, None, PATIENCE).await
+    }
+
     /// `DELETE path`.
     ///
     /// # Errors

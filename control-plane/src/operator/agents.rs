@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use super::field::{Before, Field};
@@ -160,16 +160,7 @@ impl Kind for Agents {
     }
 
     fn export(agent: &Stored) -> Value {
-        let mut object = json!(agent);
-        let config = beyond_default(&agent.config);
-        if config.is_empty()
-            && let Some(fields) = object.as_object_mut()
-        {
-            fields.shift_remove("config");
-        } else {
-            object["config"] = config.into();
-        }
-        object
+        json!(agent)
     }
 
     async fn uses(
@@ -231,18 +222,6 @@ impl Kind for Agents {
     async fn remove(db: &mut PgConnection, session: &Session<'_>, id: &str) -> sqlx::Result<()> {
         attached::remove(db, session, "agent", id).await?;
         roster::delete(db, session.organisation, id).await
-    }
-}
-
-/// The keys of a configuration that are not a new agent's.
-fn beyond_default(config: &AgentConfig) -> Map<String, Value> {
-    let usual = json!(AgentConfig::default());
-    match json!(config) {
-        Value::Object(fields) => fields
-            .into_iter()
-            .filter(|(key, value)| usual.get(key) != Some(value))
-            .collect(),
-        _ => Map::new(),
     }
 }
 

@@ -146,18 +146,14 @@ impl Kind for Collections {
     }
 
     fn export(collection: &Collection) -> Value {
-        let mut object = json!({ "name": collection.name });
-        if !collection.description.is_empty() {
-            object["description"] = collection.description.as_str().into();
-        }
-        if let Some(unique) = &collection.unique {
-            object["unique"] = unique.as_str().into();
-        }
-        object["columns"] = json!(collection.columns);
-        if !collection.access.is_empty() {
-            object["access"] = json!(collection.access);
-        }
-        object
+        json!({
+            "name": collection.name,
+            "description": collection.description,
+            // The empty text is how a document says that no column is.
+            "unique": collection.unique.as_deref().unwrap_or_default(),
+            "columns": collection.columns,
+            "access": collection.access,
+        })
     }
 
     async fn uses(

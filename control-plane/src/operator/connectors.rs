@@ -127,15 +127,12 @@ impl Kind for Connectors {
     }
 
     fn export(connector: &Connector) -> Value {
-        let mut object = json!({
+        json!({
             "id": connector.id,
             "kind": connector.kind,
             "url": connector.url,
-        });
-        if !connector.filters.is_empty() {
-            object["filters"] = json!(connector.filters);
-        }
-        object
+            "filters": connector.filters,
+        })
     }
 
     async fn uses(

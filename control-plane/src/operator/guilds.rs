@@ -89,11 +89,7 @@ impl Kind for Guilds {
     }
 
     fn export(guild: &Guild) -> Value {
-        let mut object = json!({ "id": guild.id });
-        if !guild.repositories.is_empty() {
-            object["repositories"] = json!(guild.repositories);
-        }
-        object
+        json!({ "id": guild.id, "repositories": guild.repositories })
     }
 
     async fn uses(

@@ -129,7 +129,8 @@ pub(super) trait Kind: Send + Sync + 'static {
         page: &Page<'_>,
     ) -> impl Future<Output = sqlx::Result<Vec<(String, Value)>>> + Send;
 
-    /// The object in a document, without what a document's default says already.
+    /// The object in a document: every field, empty lists too, since what a document leaves
+    /// out says nothing.
     fn export(object: &Self::Object) -> Value;
 
     /// What uses an object, and what becomes of that when it is deleted.

@@ -315,9 +315,7 @@ impl Kind for Logins {
     fn export(login: &Object) -> Value {
         let mut object = json!({ "connector": login.connector });
         super::target::write(&mut object, &login.level, &login.owner);
-        if login.platform {
-            object["platform"] = true.into();
-        }
+        object["platform"] = login.platform.into();
         object["status"] = login.status.as_str().into();
         if !login.tools.is_empty() {
             object["tools"] = json!(login.tools);

@@ -169,11 +169,7 @@ impl Kind for Notes {
     }
 
     fn export(note: &Note) -> Value {
-        let mut object = json!({ "path": note.path, "content": note.content });
-        if !note.access.is_empty() {
-            object["access"] = json!(note.access);
-        }
-        object
+        json!({ "path": note.path, "content": note.content, "access": note.access })
     }
 
     async fn uses(

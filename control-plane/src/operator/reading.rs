@@ -83,14 +83,14 @@ pub async fn one(
     };
     let mut db = pool.acquire().await?;
     let rows = kind.read(&mut db, organisation, &page).await?;
-    rows.into_iter()
-        .next()
-        .map(|(_, object)| object)
-        .ok_or_else(|| ObjectError::missing(kind.one(), id))
+    match rows.into_iter().next() {
+        Some((_, object)) => Ok(object),
+        None => Err(ObjectError::absent(&mut db, organisation, kind, id).await?),
+    }
 }
 
 /// The whole document of an organisation as one moment has it, without values and keys:
-/// kinds in their order, objects by id, without what a document's default says already.
+/// kinds in their order, objects by id, every field of each.
 ///
 /// # Errors
 /// When the database does not answer.

@@ -8,7 +8,9 @@ use sqlx::{PgConnection, PgPool};
 
 use super::kind::AnyKind;
 use super::{KINDS, Session, reading};
+use crate::store::page::Page;
 use crate::store::{audit, organisations};
+use crate::tools::validation::nearest;
 
 /// What becomes of a user of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -68,12 +70,14 @@ pub struct Removal {
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// There is none.
-    #[error("no {one} {id}")]
+    #[error("no {one} {id}{}", .near.as_ref().map_or_else(String::new, |near| format!("; did you mean {near}?")))]
     NotFound {
         /// The word for one of its kind.
         one: &'static str,
         /// The id that was asked for.
         id: String,
+        /// The id that is near it, when there is one.
+        near: Option<String>,
     },
     /// Something uses it that must go first.
     #[error("{} is used: {}", .0.id, blocking(&.0.uses))]
@@ -88,10 +92,38 @@ impl ObjectError {
         Self::NotFound {
             one,
             id: id[..id.floor_char_boundary(200)].to_owned(),
+            near: None,
         }
+    }
+
+    /// That an organisation has no object of this id, with the id that is near it.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub(super) async fn absent(
+        db: &mut PgConnection,
+        organisation: &str,
+        kind: &dyn AnyKind,
+        id: &str,
+    ) -> sqlx::Result<Self> {
+        let page = Page {
+            after: None,
+            only: None,
+            limit: MOST_COMPARED,
+        };
+        let rows = kind.read(db, organisation, &page).await?;
+        let ids = rows.iter().map(|(id, _)| id.as_str());
+        let near = nearest(id, ids).map(str::to_owned);
+        let mut absent = Self::missing(kind.one(), id);
+        if let Self::NotFound { near: told, .. } = &mut absent {
+            *told = near;
+        }
+        Ok(absent)
     }
 }
 
+/// Most ids that are compared for a near one.
+const MOST_COMPARED: i64 = 1_000;
 /// Most users that the sentence of a refusal names; all of them stand beside it.
 const NAMED: usize = 5;
 
@@ -126,7 +158,7 @@ pub async fn remove(
     let named = [id.to_owned()];
     let mut before = kind.load(db, session.organisation, &named).await?;
     let Some(object) = before.remove(id) else {
-        return Err(ObjectError::missing(kind.one(), id));
+        return Err(ObjectError::absent(db, session.organisation, kind, id).await?);
     };
     let mut removal = Removal {
         kind: kind.word(),

@@ -240,14 +240,11 @@ impl Kind for Secrets {
     }
 
     fn export(secret: &Object) -> Value {
-        let mut object = json!({ "name": secret.name });
-        if !secret.description.is_empty() {
-            object["description"] = secret.description.as_str().into();
-        }
-        if !secret.grants.is_empty() {
-            object["grants"] = json!(secret.grants);
-        }
-        object
+        json!({
+            "name": secret.name,
+            "description": secret.description,
+            "grants": secret.grants,
+        })
     }
 
     async fn uses(

@@ -257,12 +257,31 @@ pub async fn set_grants(
     Ok(())
 }
 
-/// Grants it to one more agent.
+/// Holds the secret of that name until the transaction ends, and answers its id: neither it
+/// nor its grants change meanwhile by others that hold it.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn hold(
+    db: &mut PgConnection,
+    organisation: &str,
+    name: &str,
+) -> sqlx::Result<Option<Uuid>> {
+    sqlx::query_scalar(
+        "SELECT id FROM secrets WHERE organisation = $1 AND name = $2 FOR NO KEY UPDATE",
+    )
+    .bind(organisation)
+    .bind(name)
+    .fetch_optional(db)
+    .await
+}
+
+/// Grants it to one more agent. False when the agent has it already.
 ///
 /// # Errors
 /// When the database does not answer, or the agent does not exist.
-pub async fn grant(db: &mut PgConnection, id: Uuid, agent: &str) -> sqlx::Result<()> {
-    sqlx::query(
+pub async fn grant(db: &mut PgConnection, id: Uuid, agent: &str) -> sqlx::Result<bool> {
+    let done = sqlx::query(
         "INSERT INTO secret_grants (secret, agent) VALUES ($1, $2)
          ON CONFLICT ON CONSTRAINT secret_grants_pkey DO NOTHING",
     )
@@ -270,7 +289,20 @@ pub async fn grant(db: &mut PgConnection, id: Uuid, agent: &str) -> sqlx::Result
     .bind(agent)
     .execute(db)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
+}
+
+/// Takes it from an agent. False when the agent doesn't have it.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn revoke(db: &mut PgConnection, id: Uuid, agent: &str) -> sqlx::Result<bool> {
+    let done = sqlx::query("DELETE FROM secret_grants WHERE secret = $1 AND agent = $2")
+        .bind(id)
+        .bind(agent)
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// Removes it with its grants. False when there is none of that name.

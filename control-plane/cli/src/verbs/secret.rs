@@ -125,26 +125,19 @@ pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit
             store(&client, secret, context).await
         }
         What::Grant { name, agent } => {
-            regrant(&client()?, name, context, |grants| {
-                if !grants.contains(agent) {
-                    grants.push(agent.clone());
-                }
-                Ok(())
-            })
-            .await
+            let answer = client()?.put(&grant_path(name, agent)).await?;
+            apply::print(&answer, false, context)?;
+            Ok(Exit::Done)
         }
         What::Revoke { name, agent } => {
-            regrant(&client()?, name, context, |grants| {
-                let before = grants.len();
-                grants.retain(|granted| granted != agent);
-                if grants.len() == before {
-                    return Err(Failure::not_found(format!(
-                        "the agent {agent} doesn't have the secret {name}"
-                    )));
-                }
-                Ok(())
-            })
-            .await
+            let answer = client()?.delete(&grant_path(name, agent)).await?;
+            if !apply::pending(&apply::changes(&answer)?) {
+                return Err(Failure::not_found(format!(
+                    "the agent {agent} doesn't have the secret {name}"
+                )));
+            }
+            apply::print(&answer, false, context)?;
+            Ok(Exit::Done)
         }
         What::Requests { status, limit } => {
             let query = [("status", status.as_deref())];
@@ -190,25 +183,9 @@ async fn store(
     Ok(Exit::Done)
 }
 
-/// Reads who has a secret, changes that, and writes it back.
-async fn regrant(
-    client: &Client,
-    name: &str,
-    context: &Context,
-    change: impl FnOnce(&mut Vec<String>) -> Result<(), Failure>,
-) -> Result<Exit, Failure> {
-    let secret = client.get(&KIND.path_of(name)).await?;
-    let grants = secret.get("grants").and_then(Value::as_array);
-    let mut grants: Vec<String> = grants
-        .into_iter()
-        .flatten()
-        .filter_map(|grant| Some(grant.as_str()?.to_owned()))
-        .collect();
-    change(&mut grants)?;
-    let mut changed = Map::new();
-    changed.insert("name".to_owned(), json!(name));
-    changed.insert("grants".to_owned(), json!(grants));
-    store(client, changed, context).await
+/// One grant of a secret.
+fn grant_path(name: &str, agent: &str) -> String {
+    format!("{}/grants/{}", KIND.path_of(name), segment(agent))
 }
 
 async fn answer(

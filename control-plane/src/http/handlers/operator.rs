@@ -4,6 +4,7 @@ pub(in crate::http) mod apply;
 pub(in crate::http) mod audit;
 pub(in crate::http) mod delete;
 pub(in crate::http) mod export;
+pub(in crate::http) mod grants;
 pub(in crate::http) mod inbox;
 pub(in crate::http) mod issues;
 pub(in crate::http) mod kinds;
