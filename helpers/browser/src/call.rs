@@ -97,6 +97,8 @@ async fn under_deadline(
     };
     // Nothing more can be done about a button when Chrome doesn't answer even that.
     let _ = timeout(CLEAN_UP, session.release()).await;
+    // What changed since the tab was entered only spares the next call some work.
+    let _ = session.keep_memory();
     let result = match result {
         Err(Problem::OutOfTime(..)) => Err(out_of_time(request, session.doing)),
         other => other,

@@ -23,9 +23,9 @@ const MOST_DEPTH: usize = 8;
 const FRAME_ANSWER: Duration = Duration::from_secs(5);
 const WORLD: &str = "guilds";
 
-/// The page script: one function scope, then the number of frames as the value.
-const SCRIPT: &str = concat!(
-    "(() => { 'use strict';\n",
+/// The page script: a function of the name it is to be found by; answers the number of frames.
+pub(crate) const SCRIPT: &str = concat!(
+    "((worldName) => { 'use strict';\n",
     include_str!("page/dom.js"),
     include_str!("page/role.js"),
     include_str!("page/name.js"),
@@ -45,7 +45,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/scroll.js"),
     include_str!("page/report.js"),
     include_str!("page/entry.js"),
-    "return collectFrames(); })()"
+    "})"
 );
 
 /// A frame that can be asked.
@@ -134,6 +134,42 @@ impl Session {
     }
 
     async fn enter(&mut self, door: &Door) -> Result<(Frame, usize), Problem> {
+        let (context, count) = match self.enter_again(door).await? {
+            Some(known) => known,
+            None => self.enter_anew(door).await?,
+        };
+        let frame = Frame {
+            session: door.session.clone(),
+            context,
+            parent: door.parent,
+            unread: Vec::new(),
+            depth: door.depth,
+        };
+        Ok((frame, usize::try_from(count).unwrap_or_default()))
+    }
+
+    /// The world that an earlier look at the same document left there, and its number of frames.
+    async fn enter_again(&mut self, door: &Door) -> Result<Option<(i64, u64)>, Problem> {
+        let Some(context) = self.memory.worlds.of(&door.frame) else {
+            return Ok(None);
+        };
+        // No page knows the name, so that what answers to it is the page script.
+        let again = format!(
+            "function () {{ return globalThis[{:?}]?.collectFrames() ?? null; }}",
+            self.memory.worlds.name
+        );
+        let mut call = CallFunctionOnParams::new(again);
+        call.execution_context_id = Some(ExecutionContextId::new(context));
+        call.return_by_value = Some(true);
+        let ticket = self.wire.submit(Some(&door.session), call)?;
+        match self.value(ticket).await {
+            Ok(count) => Ok(count.as_u64().map(|count| (context, count))),
+            Err(Problem::Moved) => Ok(None),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    async fn enter_anew(&mut self, door: &Door) -> Result<(i64, u64), Problem> {
         let mut world = CreateIsolatedWorldParams::new(FrameId::new(door.frame.clone()));
         world.world_name = Some(WORLD.to_owned());
         let reply = self.wire.call(Some(&door.session), world).await?;
@@ -143,19 +179,14 @@ impl Session {
             .ok_or_else(|| {
                 Problem::Failed("Page.createIsolatedWorld answered no context".to_owned())
             })?;
-        let mut script = EvaluateParams::new(SCRIPT);
+        let name = &self.memory.worlds.name;
+        let mut script = EvaluateParams::new(format!("{SCRIPT}({name:?})"));
         script.context_id = Some(ExecutionContextId::new(context));
         script.return_by_value = Some(true);
         let ticket = self.wire.submit(Some(&door.session), script)?;
         let count = self.value(ticket).await?.as_u64().unwrap_or_default();
-        let frame = Frame {
-            session: door.session.clone(),
-            context,
-            parent: door.parent,
-            unread: Vec::new(),
-            depth: door.depth,
-        };
-        Ok((frame, usize::try_from(count).unwrap_or_default()))
+        self.memory.worlds.enter(&door.frame, context);
+        Ok((context, count))
     }
 
     /// The doors to the frames inside a frame; what has none is marked.
@@ -195,7 +226,8 @@ impl Session {
         frame: &Frame,
         place: usize,
     ) -> Result<Option<String>, Problem> {
-        let mut call = function(frame, "frameElement", &[Value::from(place)]);
+        let world = &self.memory.worlds.name;
+        let mut call = function(world, frame, "frameElement", &[Value::from(place)]);
         call.return_by_value = Some(false);
         let reply = self.wire.call(Some(&frame.session), call).await?;
         let Some(object) = reply.pointer("/result/objectId").and_then(Value::as_str) else {
@@ -231,8 +263,8 @@ impl Session {
         name: &str,
         arguments: &[Value],
     ) -> Result<Ticket, Problem> {
-        self.wire
-            .submit(Some(&frame.session), function(frame, name, arguments))
+        let call = function(&self.memory.worlds.name, frame, name, arguments);
+        self.wire.submit(Some(&frame.session), call)
     }
 
     /// The value a call in the page came to.
@@ -267,9 +299,9 @@ impl Session {
     }
 }
 
-fn function(frame: &Frame, name: &str, arguments: &[Value]) -> CallFunctionOnParams {
+fn function(world: &str, frame: &Frame, name: &str, arguments: &[Value]) -> CallFunctionOnParams {
     let mut call = CallFunctionOnParams::new(format!(
-        "function (...given) {{ return guildsPage.{name}(...given); }}"
+        "function (...given) {{ return globalThis[{world:?}].{name}(...given); }}"
     ));
     call.execution_context_id = Some(ExecutionContextId::new(frame.context));
     call.return_by_value = Some(true);

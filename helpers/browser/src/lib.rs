@@ -27,6 +27,7 @@ mod tree;
 mod watch;
 mod wellformed;
 mod wire;
+mod worlds;
 
 pub use call::answer;
 pub use command_line::{CommandLine, Verb};

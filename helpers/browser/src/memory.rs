@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::problem::Problem;
+use crate::worlds::Worlds;
 
 const FOLDER: &str = ".cache/guilds";
 const NAME: &str = "browser.json";
@@ -24,6 +25,9 @@ pub struct Memory {
     /// Every tab there was.
     #[serde(default)]
     pub known: Vec<String>,
+    /// Where the page script was left.
+    #[serde(default)]
+    pub worlds: Worlds,
 }
 
 impl Memory {
@@ -58,6 +62,7 @@ mod tests {
             current: Some("A".to_owned()),
             opener: None,
             known: vec!["A".to_owned()],
+            worlds: Worlds::default().holding("script"),
         };
         memory.store(home.path()).unwrap();
         assert_eq!(Memory::load(home.path()), memory);

@@ -13,6 +13,7 @@ use chromiumoxide::cdp::browser_protocol::input::{
 use chromiumoxide::cdp::js_protocol::runtime::TerminateExecutionParams;
 
 use crate::endpoint;
+use crate::frame::SCRIPT;
 use crate::keys::Key;
 use crate::memory::Memory;
 use crate::problem::Problem;
@@ -27,6 +28,8 @@ pub struct Session {
     pub(crate) wire: Wire,
     pub(crate) home: PathBuf,
     pub(crate) memory: Memory,
+    /// The same as it stands in the home.
+    stored: Memory,
     /// Lines for the end of the result.
     pub(crate) notes: Vec<String>,
     /// What the call is busy with, for the sentence at its limit.
@@ -53,10 +56,14 @@ impl Session {
         downloads.download_path = Some(home.join(DOWNLOADS).to_string_lossy().into_owned());
         downloads.events_enabled = Some(true);
         wire.send(None, downloads)?;
+        let stored = Memory::load(home);
+        let mut memory = stored.clone();
+        memory.worlds = memory.worlds.holding(SCRIPT);
         Ok(Self {
             wire,
             home: home.to_owned(),
-            memory: Memory::load(home),
+            memory,
+            stored,
             notes: Vec::new(),
             doing: "connecting to the browser",
             pressed: None,
@@ -64,6 +71,18 @@ impl Session {
             running: false,
             left_out: 0,
         })
+    }
+
+    /// Leaves for the next call what this one knows, unless that is what was left already.
+    ///
+    /// # Errors
+    /// A refusal when the home can't be written to.
+    pub(crate) fn keep_memory(&mut self) -> Result<(), Problem> {
+        if self.memory != self.stored {
+            self.memory.store(&self.home)?;
+            self.stored = self.memory.clone();
+        }
+        Ok(())
     }
 
     /// The DevTools session of the current tab.

@@ -63,9 +63,8 @@ impl Session {
         let frames = self.frames().await?;
         let mut parts = Vec::with_capacity(frames.len());
         for frame in &frames {
-            parts.push(serde_json::from_value(
-                self.ask(frame, "snapshot", &[]).await?,
-            )?);
+            let part = self.ask(frame, "snapshot", &[]).await?;
+            parts.push(serde_json::from_str(part.as_str().unwrap_or_default())?);
         }
         Ok((frames, parts))
     }
@@ -120,6 +119,26 @@ impl Session {
 
     /// Address of the page as Chrome keeps it, asked without disturbing the page.
     pub(crate) async fn address(&mut self) -> Result<String, Problem> {
+        self.entry().await.map(|(url, _)| url)
+    }
+
+    /// Address and title of the page, for the end of a result. A page that is still
+    /// painting is not waited for.
+    pub(crate) async fn where_it_is(&mut self) -> Result<(String, String), Problem> {
+        let (url, title) = self.entry().await?;
+        if !url.is_empty() {
+            return Ok((url, title));
+        }
+        // A tab that nothing was ever opened in has no history.
+        let frame = self.main_frame().await?;
+        let place = self.ask(&frame, "place", &[]).await?;
+        let text = |key: &str| place.get(key).and_then(Value::as_str);
+        let text = |key: &str| text(key).unwrap_or_default().to_owned();
+        Ok((text("url"), text("title")))
+    }
+
+    /// Address and title of the current entry of the tab's history.
+    async fn entry(&mut self) -> Result<(String, String), Problem> {
         let session = self.tab()?;
         let mut attempt = 0;
         let history = loop {
@@ -141,25 +160,22 @@ impl Session {
             .get("currentIndex")
             .and_then(Value::as_u64)
             .unwrap_or_default();
-        let url = history
-            .pointer(&format!("/entries/{index}/url"))
-            .and_then(Value::as_str);
-        Ok(url.unwrap_or_default().to_owned())
-    }
-
-    /// Address and title of the page, for the end of a result.
-    pub(crate) async fn where_it_is(&mut self) -> Result<(String, String), Problem> {
-        let frame = self.main_frame().await?;
-        let place = self.ask(&frame, "place", &[]).await?;
         let text = |key: &str| {
-            place
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let value = history.pointer(&format!("/entries/{index}/{key}"));
+            value.and_then(Value::as_str).unwrap_or_default()
         };
-        Ok((text("url"), text("title")))
+        Ok((text("url").to_owned(), tidy(text("title"))))
     }
+}
+
+/// A title as the page script tells it: in one line, nothing in it that can't be seen.
+fn tidy(title: &str) -> String {
+    let seen = title.replace(['\u{200b}', '\u{ad}'], "");
+    let words = seen.split(|c: char| c.is_whitespace() || c == '\u{feff}');
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn budget(max_output_bytes: usize) -> usize {
@@ -174,6 +190,15 @@ fn budget(max_output_bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_title_is_one_line() {
+        assert_eq!(
+            tidy(" The\u{200b}  lamp\n\u{a0}shop\u{feff}"),
+            "The lamp shop"
+        );
+        assert_eq!(tidy(""), "");
+    }
 
     #[test]
     fn a_tree_fits_the_result_it_becomes() {

@@ -83,7 +83,7 @@ impl Session {
             Some(problem) if !fresh_if_stuck => return Err(problem),
             Some(problem) => self.replace(&pages, &target, &problem).await?,
         }
-        self.memory.store(&self.home)
+        self.keep_memory()
     }
 
     /// A new tab in place of one that is of no use any more.
@@ -242,7 +242,7 @@ impl Session {
         self.memory.opener = from;
         self.memory.known.push(target.clone());
         self.memory.current = Some(target);
-        self.memory.store(&self.home)?;
+        self.keep_memory()?;
         Ok(true)
     }
 }

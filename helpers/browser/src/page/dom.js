@@ -3,24 +3,35 @@
 const NEVER_SEEN = new Set(["STYLE", "SCRIPT", "NOSCRIPT", "TEMPLATE"]);
 
 // One call looks at one moment, so what was computed once holds until the next look.
-let styles = new WeakMap();
-let hiddenness = new WeakMap();
-let names = new WeakMap();
+let facts = new WeakMap();
+let labels = new WeakMap();
 let texts = new WeakMap();
 let shadows = new WeakMap();
 let placesOf = new WeakMap();
 let tagPlaces = new WeakMap();
 
 function forget() {
-  styles = new WeakMap();
-  hiddenness = new WeakMap();
-  names = new WeakMap();
+  facts = new WeakMap();
+  labels = new WeakMap();
   texts = new WeakMap();
   shadows = new WeakMap();
   placesOf = new WeakMap();
   tagPlaces = new WeakMap();
   cssResults = new Map();
   tries = 0;
+}
+
+/// What was found out of an element so far; undefined is what was not asked yet.
+function factsOf(element) {
+  let known = facts.get(element);
+  if (!known) {
+    known = {
+      style: undefined, display: undefined, cutOff: undefined, hidden: undefined, role: undefined, disabled: undefined,
+      name: undefined, wholeName: undefined,
+    };
+    facts.set(element, known);
+  }
+  return known;
 }
 
 function normalize(text) {
@@ -63,12 +74,13 @@ function everyElement(root) {
 }
 
 function styleOf(element) {
-  let style = styles.get(element);
-  if (!style) {
-    style = getComputedStyle(element);
-    styles.set(element, style);
-  }
-  return style;
+  const known = factsOf(element);
+  return (known.style ??= getComputedStyle(element));
+}
+
+function displayOf(element) {
+  const known = factsOf(element);
+  return (known.display ??= styleOf(element).display);
 }
 
 function textNodeHasBox(node) {
@@ -80,40 +92,43 @@ function textNodeHasBox(node) {
 
 /// Has a box to look at; opacity and the viewport do not matter.
 function isVisible(element) {
-  const style = styleOf(element);
-  if (style.display === "contents") {
+  if (displayOf(element) === "contents") {
     for (const child of element.childNodes) {
       if (child.nodeType === Node.ELEMENT_NODE && isVisible(child)) return true;
       if (child.nodeType === Node.TEXT_NODE && textNodeHasBox(child)) return true;
     }
     return false;
   }
-  if (!element.checkVisibility() || style.visibility !== "visible") return false;
+  if (!element.checkVisibility() || styleOf(element).visibility !== "visible") return false;
   const box = element.getBoundingClientRect();
   return box.width > 0 && box.height > 0;
 }
 
 function cutOffFromTree(element) {
-  const known = hiddenness.get(element);
-  if (known !== undefined) return known;
+  const known = factsOf(element);
+  if (known.cutOff !== undefined) return known.cutOff;
   let hidden = false;
   if (element.parentElement?.shadowRoot && !element.assignedSlot) hidden = true;
-  else if (styleOf(element).display === "none") hidden = true;
+  else if (displayOf(element) === "none") hidden = true;
   else if (element.getAttribute("aria-hidden")?.toLowerCase() === "true") hidden = true;
   else {
     const parent = parentOrHost(element);
     hidden = parent ? cutOffFromTree(parent) : false;
   }
-  hiddenness.set(element, hidden);
+  known.cutOff = hidden;
   return hidden;
 }
 
 /// Out of the accessibility tree. A box of no size is not.
 function isHiddenForAria(element) {
+  const known = factsOf(element);
+  return (known.hidden ??= hiddenForAria(element));
+}
+
+function hiddenForAria(element) {
   if (NEVER_SEEN.has(element.tagName)) return true;
-  const style = styleOf(element);
   const slot = element.tagName === "SLOT";
-  if (style.display === "contents" && !slot) {
+  if (displayOf(element) === "contents" && !slot) {
     for (const child of element.childNodes) {
       if (child.nodeType === Node.ELEMENT_NODE && !isHiddenForAria(child)) return false;
       if (child.nodeType === Node.TEXT_NODE && textNodeHasBox(child)) return false;
@@ -121,7 +136,7 @@ function isHiddenForAria(element) {
     return true;
   }
   const option = element.tagName === "OPTION" && element.closest("select");
-  if (!option && !slot && (!element.checkVisibility() || style.visibility !== "visible")) return true;
+  if (!option && !slot && (!element.checkVisibility() || styleOf(element).visibility !== "visible")) return true;
   return cutOffFromTree(element);
 }
 

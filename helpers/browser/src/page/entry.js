@@ -29,7 +29,7 @@ function httpStatus() {
   return performance.getEntriesByType("navigation")[0]?.responseStatus ?? 0;
 }
 
-globalThis.guildsPage = {
+globalThis[worldName] = {
   begin: (selector) => guarded(() => begin(selector)),
   pick: (index) => guarded(() => pick(index)),
   previews, place, collectFrames, frameElement, snapshot, countTargets, throughFrame,
@@ -40,3 +40,4 @@ globalThis.guildsPage = {
   matched, everyRole,
   rest, httpStatus,
 };
+return collectFrames();

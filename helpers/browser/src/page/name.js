@@ -15,9 +15,8 @@ const RANGES = ["progressbar", "scrollbar", "slider", "spinbutton", "meter"];
 
 /// The name of an element, normalised; with `withHidden`, hidden content counts too.
 function nameOf(element, withHidden = false) {
-  const key = withHidden ? 1 : 0;
-  let known = names.get(element);
-  if (!known) names.set(element, (known = []));
+  const key = withHidden ? "wholeName" : "name";
+  const known = factsOf(element);
   if (known[key] === undefined) {
     const prohibited = NAMING_PROHIBITED.has(roleOf(element) ?? "");
     known[key] = prohibited ? "" : normalize(nameText(element, { withHidden, visited: new Set(), target: "self" }));
@@ -37,13 +36,34 @@ function descriptionOf(element, withHidden) {
 
 /// The elements that an attribute names by id, each once.
 function referenced(element, attribute) {
+  const ids = element.getAttribute(attribute);
+  if (!ids) return [];
   const root = element.getRootNode();
   const found = [];
-  for (const id of (element.getAttribute(attribute) ?? "").split(/\s+/).filter(Boolean)) {
+  for (const id of ids.split(/\s+/).filter(Boolean)) {
     const other = root.getElementById?.(id);
     if (other && !found.includes(other)) found.push(other);
   }
   return found;
+}
+
+/// The labels of a control, in order. Each control's own list would be looked for in
+/// the whole document.
+function labelsOf(element) {
+  if (!element.labels || !element.isConnected) return [...(element.labels ?? [])];
+  const root = element.getRootNode();
+  let known = labels.get(root);
+  if (!known) {
+    known = new Map();
+    for (const label of root.querySelectorAll("label")) {
+      const { control } = label;
+      if (!control) continue;
+      if (known.has(control)) known.get(control).push(label);
+      else known.set(control, [label]);
+    }
+    labels.set(root, known);
+  }
+  return known.get(element) ?? [];
 }
 
 // How a computation came to an element; what is hidden as a whole speaks as a whole.
@@ -63,14 +83,14 @@ function nameText(element, cx) {
       return "";
     }
   }
-  const labels = referenced(element, "aria-labelledby");
-  if (!cx.labelledBy) {
+  const labelling = referenced(element, "aria-labelledby");
+  if (!cx.labelledBy && labelling.length > 0) {
     const away = { withHidden: cx.withHidden, visited: cx.visited };
-    const text = labels.map((label) => nameText(label, { ...away, labelledBy: entered(label) })).join(" ");
+    const text = labelling.map((label) => nameText(label, { ...away, labelledBy: entered(label) })).join(" ");
     if (text) return text;
   }
   const role = roleOf(element) ?? "";
-  const embedded = cx.label || cx.labelledBy || cx.target === "inside" ? embeddedValue(element, role, labels, cx) : null;
+  const embedded = cx.label || cx.labelledBy || cx.target === "inside" ? embeddedValue(element, role, labelling, cx) : null;
   if (embedded !== null) {
     cx.visited.add(element);
     return embedded;
@@ -81,7 +101,7 @@ function nameText(element, cx) {
     return aria;
   }
   const silent = role === "presentation" || role === "none";
-  const native = silent ? null : nativeName(element, labels.length > 0, cx);
+  const native = silent ? null : nativeName(element, labelling.length > 0, cx);
   if (native !== null) {
     cx.visited.add(element);
     return native;
@@ -107,8 +127,8 @@ function inside(cx) {
 }
 
 /// The value of a control inside another's label, null for anything else.
-function embeddedValue(element, role, labels, cx) {
-  if ([...(element.labels ?? [])].includes(element) || labels.includes(element)) return null;
+function embeddedValue(element, role, labelling, cx) {
+  if (labelsOf(element).includes(element) || labelling.includes(element)) return null;
   if (role === "textbox") {
     if (!["INPUT", "TEXTAREA"].includes(element.tagName)) return element.textContent ?? "";
     // A secret never becomes part of a name.
@@ -167,7 +187,8 @@ function buttonInputName(element, cx) {
   cx.visited.add(element);
   const title = element.getAttribute("title") ?? "";
   if (element.type === "file" || element.type === "image") {
-    if (element.labels?.length && !cx.labelledBy) return labelsText(element.labels, cx);
+    const own = cx.labelledBy ? [] : labelsOf(element);
+    if (own.length > 0) return labelsText(own, cx);
     return element.type === "file" ? "Choose File" : alternative(element).trim() ? alternative(element) : "Submit";
   }
   if (element.value.trim()) return element.value;
@@ -180,9 +201,10 @@ function alternative(element) {
 }
 
 function labelledName(element, tag, cx) {
-  if (element.labels?.length) {
+  const own = labelsOf(element);
+  if (own.length > 0) {
     cx.visited.add(element);
-    return labelsText(element.labels, cx);
+    return labelsText(own, cx);
   }
   if (tag === "BUTTON") return null;
   const title = element.getAttribute("title") ?? "";
@@ -190,8 +212,8 @@ function labelledName(element, tag, cx) {
   return typed && !title ? (element.getAttribute("placeholder") ?? "") : title;
 }
 
-function labelsText(labels, cx) {
-  return [...labels]
+function labelsText(own, cx) {
+  return own
     .map((label) => nameText(label, { withHidden: cx.withHidden, visited: cx.visited, label: entered(label) }))
     .filter(Boolean)
     .join(" ");
@@ -252,7 +274,7 @@ function contentText(element, cx) {
     if (node.nodeType !== Node.ELEMENT_NODE) return;
     const text = nameText(node, cx);
     // What is never rendered, such as the inside of a video, has no display at all.
-    const inline = ["inline", ""].includes(styleOf(node).display) && node.nodeName !== "BR";
+    const inline = ["inline", ""].includes(displayOf(node)) && node.nodeName !== "BR";
     parts.push(inline ? text : ` ${text} `);
   };
   const replaced = styledText(element);

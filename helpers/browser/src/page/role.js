@@ -143,7 +143,9 @@ function implicitRole(element) {
 }
 
 function explicitRole(element) {
-  const tokens = (element.getAttribute("role") ?? "").toLowerCase().split(" ").map((token) => token.trim());
+  const written = element.getAttribute("role");
+  if (!written) return null;
+  const tokens = written.toLowerCase().split(" ").map((token) => token.trim());
   return tokens.find((token) => VALID_ROLES.has(token)) ?? null;
 }
 
@@ -153,6 +155,12 @@ function keepsItsMeaning(element, role) {
 
 /// The element's role, or null for one without.
 function roleOf(element) {
+  const known = factsOf(element);
+  if (known.role === undefined) known.role = computedRole(element);
+  return known.role;
+}
+
+function computedRole(element) {
   const explicit = explicitRole(element);
   if (!explicit) return implicitRole(element);
   if (explicit === "none" || explicit === "presentation") {
@@ -203,14 +211,16 @@ function levelOf(element) {
 }
 
 function disabledOf(element) {
-  return nativelyDisabled(element) || ariaDisabled(element, false);
+  return nativelyDisabled(element) || (ROLES_WITH.disabled.includes(roleOf(element) ?? "") && ariaDisabled(element));
 }
 
-function ariaDisabled(element, inherited) {
-  if (!inherited && !ROLES_WITH.disabled.includes(roleOf(element) ?? "")) return false;
-  const disabled = lowered(element, "aria-disabled");
-  if (disabled === "true") return true;
-  if (disabled === "false") return false;
-  const parent = parentOrHost(element);
-  return parent ? ariaDisabled(parent, true) : false;
+/// What the nearest `aria-disabled` of the element and around it says.
+function ariaDisabled(element) {
+  const known = factsOf(element);
+  if (known.disabled === undefined) {
+    const disabled = lowered(element, "aria-disabled");
+    const parent = parentOrHost(element);
+    known.disabled = disabled === "true" || (disabled !== "false" && parent !== null && ariaDisabled(parent));
+  }
+  return known.disabled;
 }

@@ -47,7 +47,7 @@ function isMeaningful(role) {
 }
 
 function isClickRoot(element) {
-  if (!isVisible(element) || styleOf(element).cursor !== "pointer") return false;
+  if (styleOf(element).cursor !== "pointer" || !isVisible(element)) return false;
   const parent = parentOrHost(element);
   return !parent || styleOf(parent).cursor !== "pointer";
 }
@@ -57,8 +57,10 @@ function childNodesOf(element) {
     const assigned = element.assignedNodes();
     return assigned.length ? assigned : [...element.childNodes];
   }
-  const inside = element.shadowRoot ? [...element.shadowRoot.childNodes] : [...element.childNodes].filter((child) => !child.assignedSlot);
-  return inside.concat(referenced(element, "aria-owns"));
+  // Only in a host with a root that can be read are children put into slots that can be read.
+  const inside = [...(element.shadowRoot ?? element).childNodes];
+  const owned = referenced(element, "aria-owns");
+  return owned.length > 0 ? inside.concat(owned) : inside;
 }
 
 /// Nodes of a parent: `{ role, name, states, value, children, … }` or text.
@@ -86,14 +88,14 @@ function addElement(element, cx, out) {
   const hidden = isHiddenForAria(element);
   if (hidden && !isVisible(element) && !fileInput) {
     // What lies under `visibility: hidden` or `display: contents` can be visible again.
-    if (styleOf(element).display === "none") return;
+    if (displayOf(element) === "none") return;
     nodesUnder(element, { ...cx, hidden: true }, out);
     return;
   }
   const inner = { ...cx, hidden };
   const role = roleOf(element);
   const clickable = isClickRoot(element);
-  const block = !["inline", "contents"].includes(styleOf(element).display) || element.tagName === "BR";
+  const block = !["inline", "contents"].includes(displayOf(element)) || element.tagName === "BR";
   if (element.tagName === "IFRAME" || element.tagName === "FRAME") {
     const frame = hidden ? -1 : frames.indexOf(element);
     if (frame !== -1) out.push({ role: "iframe", name: nameOf(element), states: [], value: "", children: [], frame });
@@ -170,7 +172,7 @@ function countAlike() {
 function render(nodes, depth, alike, lines) {
   for (const node of nodes) {
     if (typeof node === "string") {
-      lines.push({ depth, head: `- text: ${node}`, tail: "" });
+      lines.push({ depth, head: `- text: ${node}` });
       continue;
     }
     const only = node.children.length === 1 && typeof node.children[0] === "string" && !node.url && !node.placeholder;
@@ -191,7 +193,7 @@ function render(nodes, depth, alike, lines) {
     const more = below.length > 0 || props.length > 0;
     line.end = value ? `: ${value}` : more ? ":" : "";
     lines.push(line);
-    for (const prop of props) lines.push({ depth: depth + 1, head: `- ${prop}`, tail: "" });
+    for (const prop of props) lines.push({ depth: depth + 1, head: `- ${prop}` });
     render(below, depth + 1, alike, lines);
   }
 }
@@ -223,7 +225,9 @@ function frameElement(index) {
   return frames[index];
 }
 
+/// The tree of this document as JSON text: Chrome would take longer to carry over the values.
 function snapshot() {
+  forget();
   const nodes = [];
   const root = document.body ?? document.documentElement;
   const cx = { seen: new Set([root]), hidden: false, quiet: false };
@@ -235,7 +239,8 @@ function snapshot() {
   render(clean, 0, alike, lines);
   const keys = new Set(lines.map((line) => line.key).filter(Boolean));
   const totals = Object.fromEntries([...alike.totals].filter(([key]) => keys.has(key) || frames.length > 0 || window !== window.top));
-  return { url: location.href, title: tidy(document.title), lines, totals };
+  forget();
+  return JSON.stringify({ url: location.href, title: tidy(document.title), lines, totals });
 }
 
 /// How often each of the targets matches in this document.

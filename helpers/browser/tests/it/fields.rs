@@ -210,7 +210,7 @@ fn what_takes_no_value_is_refused_with_the_reason() {
     );
     assert_eq!(
         stage.refusal("type", json!({"target": "#heard", "text": "x"})),
-        "#heard can't be typed into: the element does not take the focus (waited 2 s)"
+        "#heard can't be typed into: the element does not take the focus, <input min=\"0\" max=\"50\" step=\"5\" id=\"size\" type=\"range\"/> has it (waited 2 s)"
     );
 }
 
