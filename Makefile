@@ -18,7 +18,7 @@ test:
 	@tests/run.sh
 
 bench:
-	@scripts/set-up.sh test
+	@scripts/set-up.sh bench
 	@tests/run.sh bench
 
 soak:

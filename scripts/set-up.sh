@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing to build and run (`run`), and to test (`test`).
+# Installs what is missing to build and run (`run`), to test (`test`), and to measure (`bench`).
 # Changes nothing, and asks for nothing, when nothing is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-run}
 case $purpose in
-  run | test) ;;
+  run | test | bench) ;;
   *)
-    echo "set-up: unknown purpose \`$purpose\`; allowed are run and test" >&2
+    echo "set-up: unknown purpose \`$purpose\`; allowed are run, test and bench" >&2
     exit 64
     ;;
 esac
@@ -44,7 +44,7 @@ want postgresql-15 /usr/lib/postgresql/15/bin/initdb
 want procps ps
 want python3 /usr/bin/python3
 want util-linux setpriv
-if [ "$purpose" = test ]; then
+if [ "$purpose" != run ]; then
   # Debian's Node is too old for the test clients; its npm fetches a newer one.
   want npm npm
 fi
@@ -87,13 +87,14 @@ find_rust() {
     die "Rust is missing: install it with rustup, then run this again"
 }
 
+# Installs the packages that the lock in the folder $1 names.
 install_clients() {
-  local clients=tests/clients
+  local clients=$1
   [ -e "$clients/package-lock.json" ] || return 0
   # npm keeps the lock it installed from; an equal one means that nothing changed.
   local stamp=$clients/node_modules/.installed-from
   cmp -s "$clients/package-lock.json" "$stamp" && return 0
-  say "installing the test clients of $clients"
+  say "installing other people's clients of $clients"
   PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix "$clients" --no-audit --no-fund --loglevel=error
   cp "$clients/package-lock.json" "$stamp"
 }
@@ -102,6 +103,9 @@ if [ ${#missing[@]} -gt 0 ]; then
   install_packages
 fi
 find_rust
-if [ "$purpose" = test ]; then
-  install_clients
+if [ "$purpose" != run ]; then
+  install_clients tests/clients
+fi
+if [ "$purpose" = bench ]; then
+  install_clients tests/benches/peers
 fi

@@ -4,7 +4,7 @@
 #
 #   tests/run.sh                 everything
 #   tests/run.sh it [FILTER]...  the end-to-end tests alone, or those whose name has FILTER in it
-#   tests/run.sh bench           the table of measurements, as a release build
+#   tests/run.sh bench [PART]... the table of measurements, as a release build, or parts of it
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -26,8 +26,9 @@ build() {
 
 case ${1:-} in
   bench)
+    shift
     executable=$(build table --release --bins --benches)
-    CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable"
+    CARGO_PKG_NAME=tests exec bash tests/runner.sh "$executable" "$@"
     ;;
   it)
     shift

@@ -1,6 +1,6 @@
 //! One table of measurements, all taken in one run on one machine: medians, ratios and counts.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use tests::{Shared, Stack};
 
 #[path = "table/browser.rs"]
@@ -16,12 +16,36 @@ mod timing;
 
 use timing::Row;
 
+/// Parts of the table, by the word that asks for one.
+const PARTS: [&str; 4] = ["memory", "storage", "scripts", "browser"];
+
 fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [browser::bare::WORD, ..] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return browser::bare::main(&words[1..]);
+    }
+    for word in &words {
+        // Cargo puts a word of its own in front.
+        ensure!(
+            word == "--bench" || PARTS.contains(&word.as_str()),
+            "unknown part {word}; allowed are {}",
+            PARTS.join(", ")
+        );
+    }
+    let parts: Vec<&str> = PARTS
+        .into_iter()
+        .filter(|part| words.iter().any(|word| word == part))
+        .collect();
+    let parts = if parts.is_empty() {
+        PARTS.to_vec()
+    } else {
+        parts
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let measured = runtime.block_on(measure());
+    let measured = runtime.block_on(measure(&parts));
     if let Ok(shared) = runtime.block_on(Shared::get()) {
         shared.cluster.stop()?;
     }
@@ -29,12 +53,17 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-async fn measure() -> Result<Vec<Row>> {
+async fn measure(parts: &[&str]) -> Result<Vec<Row>> {
     let stack = Stack::whole().await?;
-    let mut rows = memory::of_daemons(&stack).await?;
-    rows.extend(storage::note_get(&stack).await?);
-    rows.extend(scripts::script_run(&stack).await?);
-    rows.extend(browser::calls(&stack).await?);
+    let mut rows = Vec::new();
+    for part in parts {
+        rows.extend(match *part {
+            "memory" => memory::of_daemons(&stack).await?,
+            "storage" => storage::note_get(&stack).await?,
+            "scripts" => scripts::script_run(&stack).await?,
+            _ => browser::calls(&stack).await?,
+        });
+    }
     tests::spawn::be_quiet();
     Ok(rows)
 }

@@ -120,6 +120,16 @@ pub fn rss_kib(pid: u32) -> Result<u64> {
     Ok(rss.trim_end_matches(" kB").parse()?)
 }
 
+/// The most resident memory that a process ever had since its program began, in KiB.
+///
+/// # Errors
+/// When it is gone.
+pub fn peak_kib(pid: u32) -> Result<u64> {
+    let status = status(pid)?;
+    let peak = status.get("VmHWM").context("VmHWM")?;
+    Ok(peak.trim_end_matches(" kB").parse()?)
+}
+
 /// Waits until an agent runs exactly `command`.
 ///
 /// # Errors

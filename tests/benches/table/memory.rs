@@ -39,7 +39,7 @@ fn row(what: String, kib: Result<u64>) -> Result<Row> {
     let kib = u32::try_from(kib?)?;
     Ok(Row {
         what,
-        ours: f64::from(kib) / 1024.0,
+        ours: Some(f64::from(kib) / 1024.0),
         other: None,
         unit: "MiB",
         count: 1,

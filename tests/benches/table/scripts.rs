@@ -42,7 +42,7 @@ pub async fn script_run(stack: &Stack) -> Result<Vec<Row>> {
     }
     Ok(vec![Row {
         what: "script_run, whole path".to_owned(),
-        ours: median_ms(&mut ours),
+        ours: Some(median_ms(&mut ours)),
         other: Some(median_ms(&mut bare)),
         unit: "ms",
         count: COUNT,

@@ -43,7 +43,7 @@ pub async fn note_get(stack: &Stack) -> Result<Vec<Row>> {
     }
     Ok(vec![Row {
         what: "note_get, whole path".to_owned(),
-        ours: median_ms(&mut ours),
+        ours: Some(median_ms(&mut ours)),
         other: Some(median_ms(&mut bare)),
         unit: "ms",
         count: COUNT,

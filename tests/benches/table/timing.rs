@@ -17,11 +17,11 @@ use tokio::net::TcpStream;
 pub struct Row {
     /// What was done.
     pub what: String,
-    /// Our number.
-    pub ours: f64,
+    /// Our number; none when there was nothing to measure against.
+    pub ours: Option<f64>,
     /// The other's, when there is one.
     pub other: Option<f64>,
-    /// `ms` or `MiB`.
+    /// `ms`, `KiB` or `MiB`.
     pub unit: &'static str,
     /// How many times each was done.
     pub count: usize,
@@ -30,16 +30,31 @@ pub struct Row {
 }
 
 impl Row {
+    /// Something that could not be measured, and why.
+    #[must_use]
+    pub fn missing(what: String, why: &str) -> Self {
+        Self {
+            what,
+            ours: None,
+            other: None,
+            unit: "",
+            count: 0,
+            // One line, whatever a program said.
+            against: why.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+
     /// The row as text.
     #[must_use]
     pub fn cells(&self) -> [String; 6] {
         let number = |value: f64| format!("{value:.2} {}", self.unit);
         [
             self.what.clone(),
-            number(self.ours),
+            self.ours.map(number).unwrap_or_default(),
             self.other.map(number).unwrap_or_default(),
-            self.other
-                .map(|other| format!("{:.2}", self.ours / other))
+            self.ours
+                .zip(self.other)
+                .map(|(ours, other)| format!("{:.3}", ours / other))
                 .unwrap_or_default(),
             self.count.to_string(),
             self.against.clone(),
