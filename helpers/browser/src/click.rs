@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chromiumoxide::cdp::browser_protocol::input::DispatchMouseEventType as Mouse;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::problem::Problem;
 use crate::ready::{Hindrance, Ready, Wait, Wish};
@@ -23,8 +23,8 @@ impl Session {
             let ready = self.wait_for(&mut wait).await?;
             before.renew(self);
             let first = format!("clicked {}", ready.label);
-            let seen = match self.press(&session, &ready).await {
-                Ok(seen) => seen,
+            let (seen, clicked) = match self.press(&session, &ready).await {
+                Ok(pressed) => pressed,
                 Err(Problem::Closed) => return Ok(self.closed_by(&first)),
                 Err(Problem::Stuck) => return Ok(self.busy_with(&first)),
                 Err(problem) => return Err(problem),
@@ -35,7 +35,7 @@ impl Session {
                 wait.goes_on(Hindrance::Blocked(why))?;
                 continue;
             }
-            self.download_begins().await?;
+            self.download_begins(clicked).await?;
             let mut lines = state_lines(&seen, ready.toggles);
             if seen.get("landed").is_some_and(Value::is_null) {
                 // Not clicked again: the page may have caught the click before the page script.
@@ -45,9 +45,9 @@ impl Session {
         }
     }
 
-    /// Answers what the page script saw of the click. Each event waits for the one
+    /// Answers what the page script saw of the click, and when the page had taken it. Each event waits for the one
     /// before: while a dialog is open Chrome drops input.
-    async fn press(&mut self, session: &str, ready: &Ready) -> Result<Value, Problem> {
+    async fn press(&mut self, session: &str, ready: &Ready) -> Result<(Value, Instant), Problem> {
         self.doing = "clicking";
         self.forget_the_past();
         let seen = timeout(BUSY, self.press_and_look(session, ready)).await;
@@ -58,7 +58,11 @@ impl Session {
         seen.unwrap_or(Err(Problem::Stuck))
     }
 
-    async fn press_and_look(&mut self, session: &str, ready: &Ready) -> Result<Value, Problem> {
+    async fn press_and_look(
+        &mut self,
+        session: &str,
+        ready: &Ready,
+    ) -> Result<(Value, Instant), Problem> {
         let at = Some(session);
         for kind in [Mouse::MouseMoved, Mouse::MousePressed, Mouse::MouseReleased] {
             if kind == Mouse::MousePressed {
@@ -68,9 +72,10 @@ impl Session {
             let _ = self.wire.reply(ticket).await?;
         }
         self.pressed = None;
+        let clicked = Instant::now();
         match self.ask(&ready.frame, "outcome", &[]).await {
-            Err(Problem::Moved | Problem::Failed(_)) => Ok(Value::Null),
-            other => other,
+            Err(Problem::Moved | Problem::Failed(_)) => Ok((Value::Null, clicked)),
+            other => other.map(|seen| (seen, clicked)),
         }
     }
 

@@ -146,16 +146,12 @@ impl Session {
 
     /// A short while in which a download begins that no navigation announced, such as
     /// that of a link the page made itself.
-    pub(crate) async fn download_begins(&mut self) -> Result<(), Problem> {
+    pub(crate) async fn download_begins(&mut self, clicked: Instant) -> Result<(), Problem> {
         let begun = |watch: &Watch| {
             let navigation = &watch.navigation;
             navigation.requested || navigation.pending || !watch.downloads.is_empty()
         };
-        match self
-            .wire
-            .wait_until(Instant::now() + BEGINNING, begun)
-            .await
-        {
+        match self.wire.wait_until(clicked + BEGINNING, begun).await {
             // What became of the tab, the next step tells.
             Ok(_) | Err(Problem::Closed) => Ok(()),
             Err(problem) => Err(problem),
