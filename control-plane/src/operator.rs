@@ -40,7 +40,8 @@ use crate::store::organisations;
 use crate::store::sealing::SealError;
 use crate::vault::{Vault, VaultError};
 
-pub use self::reading::{Listed, export, list, one, words};
+pub use self::reader::MAX_PROBLEMS;
+pub use self::reading::{Listed, export, list, one, require, words};
 pub use self::removal::{Effect, ObjectError, Removal, Use, remove};
 
 /// The kinds, in the order of the document, in which they are written too: what is
@@ -133,8 +134,8 @@ pub struct Problem {
 /// Why a document was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Written for the operator.
-    #[error("the document has {} problem(s)", .0.len())]
+    /// Written for the operator; of more than [`MAX_PROBLEMS`] one more stands here.
+    #[error("{}", counted(.0.len()))]
     Rejected(Vec<Problem>),
     /// The database's fault.
     #[error("the database did not apply the document")]
@@ -142,6 +143,18 @@ pub enum ApplyError {
     /// A value could not be sealed.
     #[error("a value of the document could not be sealed")]
     Vault(#[source] VaultError),
+}
+
+fn counted(problems: usize) -> String {
+    match problems {
+        1 => "the document has a problem".to_owned(),
+        count if count > MAX_PROBLEMS => {
+            format!(
+                "the document has more than {MAX_PROBLEMS} problems; the first {MAX_PROBLEMS} follow"
+            )
+        }
+        count => format!("the document has {count} problems"),
+    }
 }
 
 impl From<SealError> for ApplyError {
@@ -238,7 +251,7 @@ fn objects<T>(objects: Vec<T>, id: impl Fn(&T) -> &String) -> BTreeMap<String, T
 
 /// The command line reads `<key>_env` and sends `<key>`; nothing here reads an environment.
 fn sent_by_command_line(table: &Table<'_>, key: &str, problems: &mut Problems) {
-    if let Some((at, _)) = table.get(&format!("{key}_env")) {
+    if let Some((at, _)) = table.text(&format!("{key}_env"), problems) {
         problems.add(
             &at,
             format!("is read by the command line, from its environment, and sent as {key}; here only {key} is allowed"),

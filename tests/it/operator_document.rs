@@ -1,7 +1,7 @@
 //! A document with mistakes of every kind: each is told with its place, and nothing is applied.
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::Stack;
 
 /// Path of the problem, its message, and a text on the line that it names.
@@ -423,5 +423,58 @@ async fn forty_mistakes_are_told_at_once_with_their_places_and_nothing_is_applie
         .fetch_one(&mut db)
         .await?;
     assert_eq!(audited, 2, "the stack's own guild and machine");
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_more_than_200_problems_the_first_200_are_told() -> Result<()> {
+    let stack = Stack::storage().await?;
+    for (count, message) in [
+        (200, "the document has 200 problems"),
+        (
+            201,
+            "the document has more than 200 problems; the first 200 follow",
+        ),
+    ] {
+        let guilds: Vec<Value> = (0..count).map(|_| json!({ "id": "No Id" })).collect();
+        let document = json!({ "guilds": guilds });
+        let answer = stack.operator.post("/v1/operator/apply", &document).await?;
+        assert_eq!(answer.refusal(), (422, "document_rejected".to_owned()));
+        let answer = answer.json()?;
+        assert_eq!(answer["error"]["message"], message);
+        let told = problems(&answer);
+        assert_eq!(told.len(), 200);
+        assert_eq!(told[199].0, "guilds[199].id");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_object_that_stands_twice_is_told_so_and_misses_nothing() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let ada = &stack.ada.id;
+    let document = json!({
+        "machines": [
+            { "id": "new-one", "address": "https://127.0.0.1:1" },
+            { "id": "new-one" },
+        ],
+        "agents": [
+            { "id": ada, "config": { "coding": true } },
+            { "id": ada, "config": { "browser": true }, "slot": 200 },
+        ],
+    });
+    let answer = stack.operator.post("/v1/operator/apply", &document).await?;
+    assert_eq!(
+        problems(&answer.json()?),
+        [
+            (
+                "machines[1].id",
+                "new-one stands at machines[0] already".to_owned()
+            ),
+            ("agents[1].slot", "is 200; 0 to 99 is allowed".to_owned()),
+            ("agents[1].id", format!("{ada} stands at agents[0] already")),
+        ]
+        .map(|(path, message)| (path.to_owned(), message))
+    );
     Ok(())
 }

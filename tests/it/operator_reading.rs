@@ -1,6 +1,8 @@
 //! What operators read beside the document: runs, their calls, the audit; and who may read what.
 
 use anyhow::{Context, Result};
+use hyper::Method;
+use hyper::body::Bytes;
 use serde_json::{Value, json};
 use tests::{Api, Stack};
 
@@ -45,6 +47,13 @@ async fn each_route_wants_a_token_of_its_role() -> Result<()> {
         assert_eq!(answer.refusal(), (401, "unauthorized".to_owned()), "{path}");
         let answer = stack.backend.post(&path, &json!({})).await?;
         assert_eq!(answer.refusal(), (403, "forbidden".to_owned()), "{path}");
+    }
+    for method in [Method::PUT, Method::DELETE] {
+        let path = "/v1/operator/secrets/STRIPE_KEY/grants/ada";
+        let answer = nobody.send(method.clone(), path, Bytes::new()).await?;
+        assert_eq!(answer.refusal(), (401, "unauthorized".to_owned()));
+        let answer = stack.backend.send(method, path, Bytes::new()).await?;
+        assert_eq!(answer.refusal(), (403, "forbidden".to_owned()));
     }
     Ok(())
 }
@@ -147,7 +156,7 @@ async fn runs_are_listed_newest_first_with_their_counts() -> Result<()> {
     assert_eq!(seen, expected);
     let none = stack
         .operator
-        .get("/v1/operator/runs?agent=nobody")
+        .get(&format!("/v1/operator/runs?agent={}", stack.ada.id))
         .await?
         .expect(200)?;
     assert_eq!(none, json!({ "runs": [], "next": null }));
@@ -321,5 +330,93 @@ async fn the_audit_is_read_newest_first_and_filtered() -> Result<()> {
         count(&other.get("/v1/operator/audit").await?.expect(200)?),
         0
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_list_of_what_is_not_there_says_so() -> Result<()> {
+    let stack = Stack::storage().await?;
+    stack
+        .apply(&json!({
+            "guilds": [{ "id": "spare" }],
+            "agents": [{ "id": "leaving", "guild": "spare", "machine": "local", "slot": 97 }],
+        }))
+        .await?;
+    let start = json!({ "agent": "leaving", "kind": "direct" });
+    let run = stack.backend.start(&start).await?;
+    run.end().await?;
+    let path = "/v1/operator/agents/leaving";
+    stack.operator.delete(path).await?.expect(200)?;
+    for (path, key) in [
+        ("runs?agent=leaving&state=open", "runs"),
+        ("issues?guild=spare", "issues"),
+        ("audit?kind=secret-requests", "audit"),
+    ] {
+        let path = format!("/v1/operator/{path}");
+        let list = stack.operator.get(&path).await?.expect(200)?;
+        assert_eq!(list, json!({ key: [], "next": null }), "{path}");
+    }
+    for (path, message) in [
+        ("runs?agent=leavign", "no agent leavign"),
+        ("schedules?agent=leaving", "no agent leaving"),
+        ("scripts?agent=leaving", "no agent leaving"),
+        ("issues?guild=spaer", "no guild spaer; did you mean spare?"),
+    ] {
+        let answer = stack.operator.get(&format!("/v1/operator/{path}")).await?;
+        assert_eq!(answer.refusal(), (404, "not_found".to_owned()), "{path}");
+        assert_eq!(answer.json()?["error"]["message"], message, "{path}");
+    }
+    let path = "/v1/runs?agent=leaving&state=open";
+    let list = stack.backend.get(path).await?.expect(200)?;
+    assert_eq!(list, json!({ "runs": [], "next": null }));
+    let answer = stack.backend.get("/v1/runs?agent=leavign").await?;
+    assert_eq!(answer.refusal(), (404, "not_found".to_owned()));
+    let answer = stack.operator.get("/v1/operator/audit?kind=agent").await?;
+    assert_eq!(answer.refusal(), (422, "invalid".to_owned()));
+    assert_eq!(
+        answer.json()?["error"]["message"],
+        "`kind` is \"agent\"; allowed are guilds, machines, agents, bindings, collections, notes, connectors, logins, secrets, records, issues, secret-requests; did you mean agents?"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_was_written_before_it_was_a_secret_is_read_without_it() -> Result<()> {
+    let stack = Stack::storage().await?;
+    let mut db = stack.database().await?;
+    let ada = &stack.ada.id;
+    let run = stack.run(&stack.ada).await?;
+    let memory =
+        json!({ "path": format!("agent/{ada}/memory.md"), "content": "pay with hunter22" });
+    stack.apply(&json!({ "notes": [memory] })).await?;
+    let report = json!({ "kind": "other", "summary": "hunter22 fails", "detail": "it was hunter22", "severity": "low" });
+    run.call("report_issue", report).await?;
+    sqlx::query(
+        "INSERT INTO secret_requests (id, organisation, guild, agent, name, reason)
+         VALUES (gen_random_uuid(), 'acme', 'core', $1, 'OTHER_KEY', 'not hunter22')",
+    )
+    .bind(ada)
+    .execute(&mut db)
+    .await?;
+    let memory = format!("notes/agent%2F{ada}%2Fmemory.md");
+    let issue = stack.operator.get("/v1/operator/issues").await?.json()?;
+    let issue = format!("issues/{}", issue["issues"][0]["id"]);
+    let paths = [&memory, "issues", &issue, "secret-requests", "inbox"];
+    let texts = async || -> Result<Vec<usize>> {
+        let mut counts = Vec::new();
+        for path in paths {
+            let answer = stack.operator.get(&format!("/v1/operator/{path}")).await?;
+            assert_eq!(answer.status, 200, "{path}");
+            let marks = answer.text.matches("[redacted:STRIPE_KEY]").count();
+            assert_eq!(answer.text.contains("hunter22"), marks == 0, "{path}");
+            counts.push(marks);
+        }
+        Ok(counts)
+    };
+    assert_eq!(texts().await?, [0; 5]);
+    stack
+        .apply(&json!({ "secrets": [{ "name": "STRIPE_KEY", "value": "hunter22" }] }))
+        .await?;
+    assert_eq!(texts().await?, [1, 2, 4, 1, 3]);
     Ok(())
 }

@@ -57,7 +57,7 @@ async fn grants_given_and_taken_at_once_all_count() -> Result<()> {
         assert_eq!(answer??, changes("update", &["grants"]));
     }
     assert_eq!(grants(&stack).await?, json!(ids));
-    for id in ids[..4].to_vec() {
+    for id in ids.iter().take(4).cloned() {
         let api = stack.operator.clone();
         asked.spawn(async move { api.delete(&path("STRIPE_KEY", &id)).await?.expect(200) });
     }

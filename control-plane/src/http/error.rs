@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::operator::decisions::DecisionError;
-use crate::operator::{ApplyError, ObjectError};
+use crate::operator::{ApplyError, MAX_PROBLEMS, ObjectError};
 use crate::run::error::RunError;
 use crate::telemetry::chain;
 
@@ -135,12 +135,10 @@ impl From<sqlx::Error> for ApiError {
 
 impl From<ApplyError> for ApiError {
     fn from(error: ApplyError) -> Self {
+        let message = error.to_string();
         match error {
-            ApplyError::Rejected(problems) => {
-                let message = match problems.len() {
-                    1 => "the document has a problem".to_owned(),
-                    count => format!("the document has {count} problems"),
-                };
+            ApplyError::Rejected(mut problems) => {
+                problems.truncate(MAX_PROBLEMS);
                 Self::new(
                     StatusCode::UNPROCESSABLE_ENTITY,
                     "document_rejected",

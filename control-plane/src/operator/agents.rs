@@ -185,36 +185,38 @@ impl Kind for Agents {
                 "notes",
                 format!("agent/{id}/"),
                 belongings.notes,
-                "notes of its own, task.md and the memory among them, go for good",
+                "note of its own",
+                "notes of its own, task.md and the memory among them,",
             ),
             (
                 "scripts",
                 format!("{id}/"),
                 belongings.scripts,
-                "scripts of its own go for good",
+                "script of its own",
+                "scripts of its own",
             ),
             (
                 "schedules",
                 id.to_owned(),
                 belongings.schedules,
-                "schedules of its own go for good",
+                "schedule of its own",
+                "schedules of its own",
             ),
             (
                 "secret-requests",
                 id.to_owned(),
                 belongings.requests,
-                "requests for secrets go for good",
+                "request for a secret",
+                "requests for secrets",
             ),
         ];
-        for (kind, what, count, message) in counted {
-            if count > 0 {
-                uses.push(Use::new(
-                    kind,
-                    what,
-                    Effect::Removed,
-                    format!("{count} {message}"),
-                ));
-            }
+        for (kind, what, count, one, several) in counted {
+            let message = match count {
+                0 => continue,
+                1 => format!("1 {one} goes for good"),
+                count => format!("{count} {several} go for good"),
+            };
+            uses.push(Use::new(kind, what, Effect::Removed, message));
         }
         Ok(uses)
     }

@@ -169,7 +169,7 @@ impl Kind for Collections {
             let (live, removed) = collections::records(db, row).await?;
             if live + removed > 0 {
                 let message = format!(
-                    "{live} records go for good, and {removed} removed ones, with their history"
+                    "{live} live and {removed} removed records go for good, with their history"
                 );
                 uses.push(Use::new("records", id, Effect::Removed, message));
             }

@@ -109,9 +109,15 @@ impl Kind for Guilds {
             .collect();
         uses.extend(attached::uses(db, session, "guild", id).await?);
         let belongings = guilds::belongings(db, session.organisation, id).await?;
-        for (kind, count) in [("notes", belongings.notes), ("issues", belongings.issues)] {
+        for (kind, one, count) in [
+            ("notes", "note", belongings.notes),
+            ("issues", "issue", belongings.issues),
+        ] {
             if count > 0 {
-                let message = format!("{count} {kind} of the guild go for good");
+                let message = match count {
+                    1 => format!("1 {one} of the guild goes for good"),
+                    count => format!("{count} {kind} of the guild go for good"),
+                };
                 uses.push(Use::new(
                     kind,
                     format!("guild/{id}/"),

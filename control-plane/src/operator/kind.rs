@@ -1,6 +1,6 @@
 //! What a kind of object of the document is: one type a kind implements, and how the list drives it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -381,8 +381,12 @@ impl<K: Kind> Entries<K> {
         let taken = K::taken(db, organisation, &ids).await?;
         let mut stored = K::load(db, organisation, Some(&ids)).await?;
         let mut planned = Vec::new();
+        let mut seen = BTreeSet::new();
         for Entry { at, id, said } in self.0 {
+            let is_repeat = id.given().is_some_and(|id| !seen.insert(id.clone()));
             let before = match &id {
+                // Told already; what it leaves out may stand at the first.
+                Field::Given(..) if is_repeat => Before::Unknown,
                 Field::Given(_, id) => stored.get(id).map_or(Before::New, Before::Stored),
                 // Whatever one is called whose id was refused, it is new; one that
                 // names none may be any.
@@ -393,6 +397,9 @@ impl<K: Kind> Entries<K> {
             let Field::Given(named, id) = id else {
                 continue;
             };
+            if is_repeat {
+                continue;
+            }
             if taken.contains(&id) {
                 let what = format!("{id} is another organisation's {}", K::ONE);
                 cx.problems.add(&named, what);

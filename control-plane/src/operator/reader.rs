@@ -9,7 +9,7 @@ use crate::store::agents::is_id;
 use crate::tools::validation::{nearest, shown};
 
 /// Most problems told; a document with more is read again after mending these.
-const MAX_PROBLEMS: usize = 200;
+pub const MAX_PROBLEMS: usize = 200;
 /// Most allowed words told of one problem, and most that are compared for a near one.
 const MAX_ALLOWED: usize = 20;
 const MAX_COMPARED: usize = 1_000;
@@ -36,13 +36,13 @@ impl Place {
     }
 }
 
-/// Every problem so far.
+/// Every problem so far, and one more than are told, to know that there are more.
 #[derive(Debug, Default)]
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
     pub(super) fn add(&mut self, place: &Place, message: impl AsRef<str>) {
-        if self.0.len() < MAX_PROBLEMS {
+        if !self.is_full() {
             self.0.push(Problem {
                 path: place.path.clone(),
                 message: at_line(message.as_ref(), place.line),
@@ -52,7 +52,7 @@ impl Problems {
 
     /// Whether further problems would not be told, so that none need be written.
     pub(super) fn is_full(&self) -> bool {
-        self.0.len() >= MAX_PROBLEMS
+        self.0.len() > MAX_PROBLEMS
     }
 
     /// How many there are.

@@ -1,7 +1,7 @@
 //! What operators read of the document's kinds: lists, one object, the whole document.
 
 use serde_json::{Map, Value};
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 
 use super::KINDS;
 use super::document::ORGANISATION;
@@ -87,6 +87,27 @@ pub async fn one(
         Some((_, object)) => Ok(object),
         None => Err(ObjectError::absent(&mut db, organisation, kind, id).await?),
     }
+}
+
+/// That a list is asked for what there is: an empty list would say that it has nothing.
+///
+/// # Errors
+/// When the organisation has no object of this kind and id, or the database does not answer.
+pub async fn require(
+    db: &mut PgConnection,
+    organisation: &str,
+    word: &str,
+    id: &str,
+) -> Result<(), ObjectError> {
+    let kind = kind(word, id)?;
+    if kind
+        .load(db, organisation, &[id.to_owned()])
+        .await?
+        .is_empty()
+    {
+        return Err(ObjectError::absent(db, organisation, kind, id).await?);
+    }
+    Ok(())
 }
 
 /// The whole document of an organisation as one moment has it, without values and keys:

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::error::RunError;
 use super::offer::OfferedTool;
+use super::why::find_agent;
 use super::words::{redacted, redacted_text};
 use crate::store::{agents, memory, runs, secrets};
 
@@ -77,7 +78,7 @@ impl Engine {
     /// Newest first, after the run `after`, at most `limit`; and whether there are more.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// [`RunError::NotFound`] for an agent that is not there and never had a run, or a failure.
     pub async fn list(
         &self,
         agent: Option<&str>,
@@ -93,6 +94,15 @@ impl Engine {
         }
         let more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let mut rows = runs::list(&mut db, agent, state, after, more).await?;
+        if rows.is_empty()
+            && let Some(agent) = agent
+            && runs::list(&mut db, Some(agent), None, None, 1)
+                .await?
+                .is_empty()
+        {
+            // One that is deleted has had runs, or nothing tells it from one that never was.
+            find_agent(&mut db, agent).await?;
+        }
         let has_more = rows.len() > limit;
         rows.truncate(limit);
         Ok((rows.into_iter().map(RunSummary::from).collect(), has_more))

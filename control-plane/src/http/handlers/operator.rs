@@ -11,6 +11,7 @@ pub(in crate::http) mod kinds;
 mod machines;
 pub(in crate::http) mod notes_history;
 pub(in crate::http) mod records;
+mod redaction;
 mod revision;
 pub(in crate::http) mod runs;
 pub(in crate::http) mod schedules;

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::http::error::ApiError;
 use crate::store::place::Place;
+use crate::tools::validation::nearest;
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
@@ -64,7 +65,11 @@ impl Parameters {
         let text = self.text(name)?;
         let found = words.iter().copied().find(|word| *word == text);
         if found.is_none() {
-            self.problem(name, &text, &format!("allowed are {}", words.join(", ")));
+            let mut allowed = format!("allowed are {}", words.join(", "));
+            if let Some(near) = nearest(&text, words.iter().copied()) {
+                allowed.push_str(&format!("; did you mean {near}?"));
+            }
+            self.problem(name, &text, &allowed);
         }
         found
     }

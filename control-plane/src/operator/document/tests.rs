@@ -295,7 +295,8 @@ fn what_the_command_line_reads_is_sent_as_a_value_and_never_shown() {
             {"name":"sk_live_1234","value":"sk_live_1234"},
             {"name":"A_KEY","value":12345678},
             {"name":"B_KEY","value_env":"B"},
-            {"name":"C_KEY","value":"a\u0000bcdef"}
+            {"name":"C_KEY","value":"a\u0000bcdef"},
+            {"name":"D_KEY","value_env":5}
         ],"logins":[{"connector":"search","organisation":true,"key_env":"K","key":"two words"}]}"#,
         &[
             (
@@ -316,6 +317,10 @@ fn what_the_command_line_reads_is_sent_as_a_value_and_never_shown() {
                 "is read by the command line, from its environment, and sent as value; here only value is allowed",
             ),
             ("secrets[3].value", "holds U+0000, which can't be stored"),
+            (
+                "secrets[4].value_env",
+                "is an integer; a string is expected",
+            ),
         ],
     );
 }

@@ -25,7 +25,7 @@ pub struct Change {
 #[derive(Debug, Default)]
 pub struct Filter {
     /// Plural word of the object's kind.
-    pub kind: Option<String>,
+    pub kind: Option<&'static str>,
     /// The object's id.
     pub object: Option<String>,
     /// Who.
@@ -83,7 +83,7 @@ pub async fn page(
          ORDER BY id DESC LIMIT $7",
     )
     .bind(organisation)
-    .bind(&filter.kind)
+    .bind(filter.kind)
     .bind(&filter.object)
     .bind(&filter.actor)
     .bind(filter.since_ms)

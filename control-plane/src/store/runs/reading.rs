@@ -115,6 +115,22 @@ pub async fn page(
     Ok(rows.into_iter().map(RunRow::from).collect())
 }
 
+/// Whether an organisation has or had a run of this agent.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn has_run_of(
+    db: &mut PgConnection,
+    organisation: &str,
+    agent: &str,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar("SELECT EXISTS (SELECT FROM runs WHERE organisation = $1 AND agent = $2)")
+        .bind(organisation)
+        .bind(agent)
+        .fetch_one(db)
+        .await
+}
+
 /// One call of a run, without what it said.
 #[derive(Debug, Serialize)]
 pub struct TimelineCall {

@@ -6,6 +6,7 @@ use axum::response::Response;
 use serde_json::json;
 
 use super::issues::one_more;
+use super::redaction::without_secrets;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::{ApiError, body};
@@ -27,8 +28,7 @@ pub(in crate::http) async fn list(
     let counts = inbox::counts(&mut db, organisation).await?;
     let found = inbox::page(&mut db, organisation, after.as_ref(), one_more(limit)).await?;
     let (items, next) = place::cut(found, limit, Item::weight, Item::place);
-    Ok(body(
-        StatusCode::OK,
-        &json!({ "inbox": items, "next": next, "counts": counts }),
-    ))
+    let list = json!({ "inbox": items, "next": next, "counts": counts });
+    let list = without_secrets(&api, &mut db, organisation, &list).await?;
+    Ok(body(StatusCode::OK, &list))
 }

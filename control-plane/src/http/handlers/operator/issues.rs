@@ -6,6 +6,7 @@ use axum::response::Response;
 use serde::Serialize;
 use serde_json::json;
 
+use super::redaction::without_secrets;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::{ApiError, body};
@@ -13,8 +14,7 @@ use crate::http::fields::Fields;
 use crate::http::handlers::InPath;
 use crate::http::handlers::query::Parameters;
 use crate::http::payload::Payload;
-use crate::operator::Session;
-use crate::operator::decisions;
+use crate::operator::{self, Session, decisions};
 use crate::store::issues::reading::{self, Filter, Issue, Reported};
 use crate::store::place;
 
@@ -22,7 +22,7 @@ pub(super) const STATUSES: [&str; 2] = ["open", "resolved"];
 
 /// `GET /v1/operator/issues?guild=&status=&after=&limit=`
 pub(in crate::http) async fn list(
-    operator: Operator,
+    caller: Operator,
     State(api): State<Api>,
     mut query: Parameters,
 ) -> Result<Response, ApiError> {
@@ -35,14 +35,18 @@ pub(in crate::http) async fn list(
     let limit = query.limit();
     query.finish()?;
     let mut db = api.engine.pool().acquire().await?;
-    let organisation = &operator.organisation;
+    let organisation = &caller.organisation;
     let one_more = one_more(limit);
     let found = reading::page(&mut db, organisation, &filter, after.as_ref(), one_more).await?;
+    if found.is_empty()
+        && let Some(guild) = &filter.guild
+    {
+        operator::require(&mut db, organisation, "guilds", guild).await?;
+    }
     let (issues, next) = place::cut(found, limit, Issue::weight, Issue::place);
-    Ok(body(
-        StatusCode::OK,
-        &json!({ "issues": issues, "next": next }),
-    ))
+    let list = json!({ "issues": issues, "next": next });
+    let list = without_secrets(&api, &mut db, organisation, &list).await?;
+    Ok(body(StatusCode::OK, &list))
 }
 
 #[derive(Serialize)]
@@ -74,14 +78,13 @@ pub(in crate::http) async fn show(
         .last()
         .filter(|_| more)
         .map(|report| report.id);
-    Ok(body(
-        StatusCode::OK,
-        &WithReports {
-            issue,
-            recent_reports,
-            next,
-        },
-    ))
+    let found = WithReports {
+        issue,
+        recent_reports,
+        next,
+    };
+    let found = without_secrets(&api, &mut db, &operator.organisation, &found).await?;
+    Ok(body(StatusCode::OK, &found))
 }
 
 /// `PATCH /v1/operator/issues/{id}` `{"status"}`
@@ -114,6 +117,8 @@ pub(in crate::http) async fn change(
     };
     let status = known.unwrap_or_default();
     let issue = decisions::set_issue_status(api.engine.pool(), &session, id, status).await?;
+    let mut db = api.engine.pool().acquire().await?;
+    let issue = without_secrets(&api, &mut db, &operator.organisation, &issue).await?;
     Ok(body(StatusCode::OK, &issue))
 }
 

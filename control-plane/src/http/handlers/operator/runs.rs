@@ -11,11 +11,12 @@ use crate::http::error::{ApiError, body};
 use crate::http::handlers::list::{answer, one_more, page};
 use crate::http::handlers::query::Parameters;
 use crate::http::handlers::{InPath, run_id};
+use crate::operator;
 use crate::store::runs::reading::{self, Filter, RunRow, TimelineCall};
 
 /// `GET /v1/operator/runs?agent=&state=&after=&limit=`, newest first.
 pub(in crate::http) async fn list(
-    operator: Operator,
+    caller: Operator,
     State(api): State<Api>,
     mut query: Parameters,
 ) -> Result<Response, ApiError> {
@@ -27,7 +28,7 @@ pub(in crate::http) async fn list(
     let after = query.uuid("after");
     let limit = query.limit();
     query.finish()?;
-    let organisation = &operator.organisation;
+    let organisation = &caller.organisation;
     let mut db = api.engine.pool().acquire().await?;
     if let Some(run) = after {
         let only = Filter {
@@ -42,6 +43,13 @@ pub(in crate::http) async fn list(
         }
     }
     let found = reading::page(&mut db, organisation, &filter, after, one_more(limit)).await?;
+    if found.is_empty()
+        && let Some(agent) = &filter.agent
+        && !reading::has_run_of(&mut db, organisation, agent).await?
+    {
+        // One that is deleted has had runs, or nothing tells it from one that never was.
+        operator::require(&mut db, organisation, "agents", agent).await?;
+    }
     let (runs, next) = page(found, limit, |run| run.id);
     Ok(answer("runs", &runs, next))
 }

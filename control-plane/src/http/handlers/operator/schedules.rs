@@ -12,6 +12,7 @@ use crate::http::error::{ApiError, body};
 use crate::http::handlers::InPath;
 use crate::http::handlers::list::{answer, one_more, page};
 use crate::http::handlers::query::Parameters;
+use crate::operator;
 use crate::store::schedules::{Filter, Owned, Schedule};
 
 #[derive(Serialize)]
@@ -37,7 +38,7 @@ impl Row {
 
 /// `GET /v1/operator/schedules?agent=&state=&after=&limit=`
 pub(in crate::http) async fn list(
-    operator: Operator,
+    caller: Operator,
     State(api): State<Api>,
     mut query: Parameters,
 ) -> Result<Response, ApiError> {
@@ -52,8 +53,14 @@ pub(in crate::http) async fn list(
     query.finish()?;
     let found = api
         .engine
-        .schedules(&operator.organisation, filter, one_more(limit))
+        .schedules(&caller.organisation, filter, one_more(limit))
         .await?;
+    if found.is_empty()
+        && let Some(agent) = &agent
+    {
+        let mut db = api.engine.pool().acquire().await?;
+        operator::require(&mut db, &caller.organisation, "agents", agent).await?;
+    }
     let (found, next) = page(found, limit, |owned| owned.schedule.schedule_id);
     let schedules: Vec<Row> = found.into_iter().map(Row::new).collect();
     Ok(answer("schedules", &schedules, next))

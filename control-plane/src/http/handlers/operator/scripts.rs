@@ -5,20 +5,28 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 
+use super::redaction::without_secrets;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::{ApiError, body};
 use crate::http::handlers::InPath;
-use crate::http::handlers::list::{answer, one_more, page};
+use crate::http::handlers::list::{one_more, page};
 use crate::http::handlers::query::Parameters;
+use crate::operator;
 use crate::store::scripts::reading::{self, Filter, ScriptRow, ScriptUse};
 
 /// Runs of a script that are shown beside its source.
 const USES: i64 = 20;
 
+#[derive(Serialize)]
+struct Listed {
+    scripts: Vec<ScriptRow>,
+    next: Option<String>,
+}
+
 /// `GET /v1/operator/scripts?agent=&after=&limit=`; the cursor is `<agent>/<name>`.
 pub(in crate::http) async fn list(
-    operator: Operator,
+    caller: Operator,
     State(api): State<Api>,
     mut query: Parameters,
 ) -> Result<Response, ApiError> {
@@ -34,15 +42,19 @@ pub(in crate::http) async fn list(
             .map(|(agent, name)| (agent.as_str(), name.as_str())),
     };
     let mut db = api.engine.pool().acquire().await?;
-    let found = reading::page(&mut db, &operator.organisation, filter, one_more(limit)).await?;
-    let (mut scripts, next) = page(found, limit, |script| {
+    let organisation = &caller.organisation;
+    let found = reading::page(&mut db, organisation, filter, one_more(limit)).await?;
+    if found.is_empty()
+        && let Some(agent) = &agent
+    {
+        operator::require(&mut db, organisation, "agents", agent).await?;
+    }
+    let (scripts, next) = page(found, limit, |script| {
         format!("{}/{}", script.agent, script.name)
     });
-    let redactor = api.engine.redactor(&mut db, &operator.organisation).await?;
-    for script in &mut scripts {
-        script.description = redactor.apply(&script.description);
-    }
-    Ok(answer("scripts", &scripts, next))
+    let list = Listed { scripts, next };
+    let list = without_secrets(&api, &mut db, organisation, &list).await?;
+    Ok(body(StatusCode::OK, &list))
 }
 
 #[derive(Serialize)]
@@ -73,24 +85,21 @@ pub(in crate::http) async fn show(
         after: None,
     };
     let mut db = api.engine.pool().acquire().await?;
-    let mut script = reading::page(&mut db, organisation, only, 1)
+    let script = reading::page(&mut db, organisation, only, 1)
         .await?
         .pop()
         .ok_or_else(absent)?;
-    let redactor = api.engine.redactor(&mut db, organisation).await?;
-    script.description = redactor.apply(&script.description);
     let source = reading::source(&mut db, organisation, &agent, &name)
         .await?
         .ok_or_else(absent)?;
     let runs = reading::uses(&mut db, organisation, &agent, &name, USES).await?;
-    Ok(body(
-        StatusCode::OK,
-        &WithSource {
-            script,
-            source,
-            runs,
-        },
-    ))
+    let found = WithSource {
+        script,
+        source,
+        runs,
+    };
+    let found = without_secrets(&api, &mut db, organisation, &found).await?;
+    Ok(body(StatusCode::OK, &found))
 }
 
 /// A name from a path, short enough for a sentence.

@@ -8,6 +8,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::issues::one_more;
+use super::redaction::without_secrets;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::{ApiError, body};
@@ -49,10 +50,9 @@ pub(in crate::http) async fn list(
     )
     .await?;
     let (requests, next) = place::cut(found, limit, |_| WEIGHT, SecretRequest::place);
-    Ok(body(
-        StatusCode::OK,
-        &json!({ "secret_requests": requests, "next": next }),
-    ))
+    let list = json!({ "secret_requests": requests, "next": next });
+    let list = without_secrets(&api, &mut db, &operator.organisation, &list).await?;
+    Ok(body(StatusCode::OK, &list))
 }
 
 /// `GET /v1/operator/secret-requests/{id}`
@@ -67,7 +67,8 @@ pub(in crate::http) async fn show(
     let mut db = api.engine.pool().acquire().await?;
     let request = secret_requests::find(&mut db, &operator.organisation, id).await?;
     let request = request.ok_or_else(|| missing(&id.to_string()))?;
-    Ok(body(StatusCode::OK, &request))
+    drop(db);
+    answered(&api, &operator, &request).await
 }
 
 /// `POST /v1/operator/secret-requests/{id}/fulfil` `{"value"}` or `{"grant_existing":true}`
@@ -88,6 +89,17 @@ pub(in crate::http) async fn fulfil(
         vault: api.engine.vault(),
     };
     let request = decisions::fulfil(api.engine.pool(), &session, id, &gift).await?;
+    answered(&api, &operator, &request).await
+}
+
+/// A request with what was written of it, without secrets.
+async fn answered(
+    api: &Api,
+    operator: &Operator,
+    request: &SecretRequest,
+) -> Result<Response, ApiError> {
+    let mut db = api.engine.pool().acquire().await?;
+    let request = without_secrets(api, &mut db, &operator.organisation, request).await?;
     Ok(body(StatusCode::OK, &request))
 }
 
@@ -146,7 +158,7 @@ pub(in crate::http) async fn deny(
         vault: api.engine.vault(),
     };
     let request = decisions::deny(api.engine.pool(), &session, id, reason.trim()).await?;
-    Ok(body(StatusCode::OK, &request))
+    answered(&api, &operator, &request).await
 }
 
 fn request_id(text: &str) -> Result<Uuid, ApiError> {
