@@ -1,5 +1,6 @@
 //! `guilds` as a person or a script uses it: the program itself, its two streams and its exit.
 
+mod calls;
 mod completion;
 mod documents;
 mod https;

@@ -107,6 +107,7 @@ async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Resul
     assert_eq!(mode(&state.join("dev.env"))?, 0o600);
     assert_eq!(mode(&state)?, 0o711);
 
+    changes_its_organisation(&env, &state).await?;
     let site = &env["GUILDS_DEMO_SITE"];
     let opened = call(&env, "browser_navigate", json!({ "url": site })).await?;
     assert_eq!(opened.metadata["error"], Value::Null, "{opened:?}");
@@ -151,14 +152,76 @@ async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Resul
     assert_eq!(left, []);
 
     std::fs::remove_file(state.join("dev.env"))?;
+    let port = slots::port()?;
+    for _ in 0..4 {
+        slots::port()?;
+    }
     let mut again = start_with(shared, &state, port, &["--demo"])?;
     let env = until_ready(&mut again, &state).await?;
     shows_the_demonstration(&mut again).await?;
+    keeps_its_organisation(&env, &state, port + 3).await?;
     let note = call(&env, "note_get", json!({ "path": "agent/ada/kept.md" })).await?;
     assert_eq!(note.json()["content"], "kept");
     let file = call(&env, "shell", json!({ "command": "cat kept" })).await?;
     assert!(file.text().trim_end().ends_with("kept"), "{file:?}");
     again.stop()?;
+    Ok(())
+}
+
+fn operator(env: &BTreeMap<String, String>) -> Api {
+    let address = env["GUILDS_URL"].trim_start_matches("http://");
+    Api::new(address, Some(&env["GUILDS_OPERATOR_TOKEN"]))
+}
+
+/// What an operator may do with the demonstration: the agents elsewhere, another in
+/// a slot that was taken, the file edited.
+async fn changes_its_organisation(env: &BTreeMap<String, String>, state: &Path) -> Result<()> {
+    let document = json!({"agents": [
+        {"id": "ada", "slot": 4},
+        {"id": "bob", "slot": 3, "config": {"coding": true}},
+        {"id": "zed", "guild": "workshop", "machine": "local", "slot": 2},
+    ]});
+    operator(env)
+        .post("/v1/operator/apply", &document)
+        .await?
+        .expect(200)?;
+    std::fs::write(state.join("demo.toml"), "# mine\n")?;
+    Ok(())
+}
+
+/// A second start leaves all of that as it is; the machine's address follows the port.
+async fn keeps_its_organisation(
+    env: &BTreeMap<String, String>,
+    state: &Path,
+    machine_port: u16,
+) -> Result<()> {
+    let stored = operator(env)
+        .get("/v1/operator/export")
+        .await?
+        .expect(200)?;
+    let agents: Vec<_> = stored["agents"]
+        .as_array()
+        .context("agents")?
+        .iter()
+        .map(|agent| (agent["id"].clone(), agent["slot"].clone()))
+        .collect();
+    assert_eq!(
+        agents,
+        [
+            (json!("ada"), json!(4)),
+            (json!("bob"), json!(3)),
+            (json!("zed"), json!(2))
+        ]
+    );
+    assert_eq!(stored["agents"][1]["config"]["coding"], true);
+    assert_eq!(
+        stored["machines"][0]["address"],
+        format!("https://127.0.0.1:{machine_port}")
+    );
+    assert_eq!(
+        std::fs::read_to_string(state.join("demo.toml"))?,
+        "# mine\n"
+    );
     Ok(())
 }
 

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
+use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, DATE, HOST, HeaderValue};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
 use self::address::Address;
 pub(crate) use self::pages::{List, Query};
@@ -28,6 +30,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const CALL_PATIENCE: Duration = Duration::from_secs(300);
 /// Largest answer that is read.
 const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+
+/// The sending half of a connection.
+type Sender = http1::SendRequest<Full<Bytes>>;
+/// What may go wrong below HTTP.
+type Tried<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Where the control plane is, and who asks.
 #[derive(Debug, Clone)]
@@ -85,7 +92,7 @@ impl Client {
     /// # Errors
     /// A usage failure that names the variable.
     pub(crate) fn nobody() -> Result<Self, Failure> {
-        let url = variable("GUILDS_URL").ok_or_else(|| {
+        let url = text_variable("GUILDS_URL")?.ok_or_else(|| {
             Failure::usage("GUILDS_URL is not set; the development stack writes it to its dev.env")
         })?;
         Self::new(&url, None)
@@ -186,10 +193,16 @@ impl Client {
         body: Option<&Value>,
         patience: Duration,
     ) -> Result<Value, Failure> {
-        let answer = self.ask(method, path, body, patience).await?;
+        // A plan changes nothing, whatever its method.
+        let is_write = method != Method::GET && !path.ends_with("dry_run=true");
+        let asked = self.ask(method, path, body, patience).await;
+        let answer = asked.map_err(|failure| match is_write && failure.is_open() {
+            true => failure.and("it may have been done"),
+            false => failure,
+        })?;
         if (200..300).contains(&answer.status) {
             return serde_json::from_slice(&answer.body)
-                .map_err(|error| Failure::local(format!("the answer is not JSON: {error}")));
+                .map_err(|error| Failure::stranger(format!("its answer is not JSON: {error}")));
         }
         Err(Failure::answered(
             answer.status,
@@ -209,42 +222,78 @@ impl Client {
         patience: Duration,
     ) -> Result<Answer, Failure> {
         let authority = self.authority();
-        match tokio::time::timeout(patience, self.exchange(method, path, body)).await {
+        let unreachable =
+            |why: &str| Failure::unreachable(format!("the control plane at {authority} {why}"));
+        let late = || unreachable(&format!("gave no answer within {} s", patience.as_secs()));
+        let deadline = Instant::now() + patience;
+        let mut connections = JoinSet::new();
+        let connected = timeout_at(deadline, self.connect(&mut connections));
+        let sender = match connected.await {
+            Ok(Ok(sender)) => sender,
+            Ok(Err(problem)) => return Err(self.unconnected(&*problem)),
+            Err(_) => return Err(late()),
+        };
+        let exchanged = timeout_at(deadline, self.exchange(sender, method, path, body));
+        match exchanged.await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(problem)) => Err(Failure::unreachable(format!(
-                "the control plane at {authority} can't be reached: {problem}"
-            ))),
-            Err(_) => Err(Failure::unreachable(format!(
-                "the control plane at {authority} gave no answer within {} s",
-                patience.as_secs()
-            ))),
+            Ok(Err(problem)) if is_no_http(&*problem) => Err(self.no_http().await),
+            Ok(Err(problem)) => Err(unreachable(&format!("can't be reached: {problem}")).open()),
+            Err(_) => Err(late().open()),
         }
+    }
+
+    async fn connect(&self, connections: &mut JoinSet<hyper::Result<()>>) -> Tried<Sender> {
+        let stream = TcpStream::connect(self.authority()).await?;
+        stream.set_nodelay(true)?;
+        // Each is dropped, and so ended, with its exchange.
+        match &self.tls {
+            None => {
+                let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+                connections.spawn(connection);
+                Ok(sender)
+            }
+            Some(tls) => {
+                let stream = TokioIo::new(tls.connect(stream).await?);
+                let (sender, connection) = http1::handshake(stream).await?;
+                connections.spawn(connection);
+                Ok(sender)
+            }
+        }
+    }
+
+    /// Why no connection came about.
+    fn unconnected(&self, problem: &(dyn std::error::Error + 'static)) -> Failure {
+        let authority = self.authority();
+        if tls::is_plain(problem) {
+            return Failure::unreachable(format!(
+                "the control plane at {authority} speaks no TLS; use http://{authority}"
+            ))
+            .with_mend(format!("export GUILDS_URL=http://{authority}"));
+        }
+        Failure::unreachable(format!(
+            "the control plane at {authority} can't be reached: {problem}"
+        ))
+    }
+
+    /// What it is that answers a request with something else than HTTP.
+    async fn no_http(&self) -> Failure {
+        let authority = self.authority();
+        if self.tls.is_none() && tls::is_spoken(authority).await {
+            return Failure::unreachable(format!(
+                "the control plane at {authority} speaks TLS; use https://{authority}"
+            ))
+            .with_mend(format!("export GUILDS_URL=https://{authority}"));
+        }
+        Failure::stranger(format!("{authority} answers no HTTP"))
     }
 
     async fn exchange(
         &self,
+        mut sender: Sender,
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
-        let stream = TcpStream::connect(self.authority()).await?;
-        stream.set_nodelay(true)?;
-        // Dropped, and so ended, with this exchange.
-        let mut connections = JoinSet::new();
-        let mut sender = match &self.tls {
-            None => {
-                let (sender, connection) =
-                    hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-                connections.spawn(connection);
-                sender
-            }
-            Some(tls) => {
-                let stream = TokioIo::new(tls.connect(stream).await?);
-                let (sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
-                connections.spawn(connection);
-                sender
-            }
-        };
+    ) -> Tried<Answer> {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.address.prefix()))
@@ -271,6 +320,13 @@ impl Client {
     }
 }
 
+/// Whether an answer could not be read as HTTP at all.
+fn is_no_http(problem: &(dyn std::error::Error + 'static)) -> bool {
+    problem
+        .downcast_ref::<hyper::Error>()
+        .is_some_and(hyper::Error::is_parse)
+}
+
 /// The token of a role, from its variable or from the file that `<variable>_FILE` names.
 ///
 /// # Errors
@@ -278,14 +334,20 @@ impl Client {
 pub(crate) fn token(role: Role) -> Result<String, Failure> {
     let name = role.variable();
     let file_name = format!("{name}_FILE");
-    match (variable(name), variable(&file_name)) {
+    match (text_variable(name)?, text_variable(&file_name)?) {
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "{name} and {file_name} are both set; set one"
         ))),
         (Some(token), None) => Ok(token),
-        (None, Some(path)) => std::fs::read_to_string(&path)
-            .map(|text| text.trim().to_owned())
-            .map_err(|error| Failure::usage(format!("{file_name} `{path}`: {error}"))),
+        (None, Some(path)) => {
+            let told = |why: &str| Failure::usage(format!("{file_name} `{path}`{why}"));
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| told(&format!(": {error}")))?;
+            match text.trim() {
+                "" => Err(told(" is empty")),
+                token => Ok(token.to_owned()),
+            }
+        }
         (None, None) => Err(Failure::usage(format!(
             "neither {name} nor {file_name} is set"
         ))),
@@ -294,7 +356,21 @@ pub(crate) fn token(role: Role) -> Result<String, Failure> {
 
 /// An environment variable that is set to something.
 pub(crate) fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    text_variable(name).ok().flatten()
+}
+
+/// An environment variable that is set to something.
+///
+/// # Errors
+/// A usage failure when that is no text.
+pub(crate) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
+    let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    value
+        .into_string()
+        .map(Some)
+        .map_err(|_| Failure::usage(format!("{name} is no UTF-8 text")))
 }
 
 #[cfg(test)]

@@ -214,6 +214,7 @@ mod tests {
         assert!(!fixed(&[""]).contains(&"launch".to_owned()));
         assert_eq!(fixed(&["machine", ""]), ["list", "show", "rm"]);
         assert_eq!(fixed(&["-o", ""]), ["table", "json"]);
+        assert_eq!(fixed(&["run", "list", "--state", ""]), ["open", "ended"]);
         assert_eq!(fixed(&["--output="]), ["--output=table", "--output=json"]);
         assert_eq!(fixed(&["completion", ""]), ["bash", "zsh", "fish"]);
         assert_eq!(fixed(&["apply", "-f", ""]), [":files"]);
@@ -238,6 +239,10 @@ mod tests {
         assert_eq!(
             asked(&["secret", "grant", "KEY", ""]).as_deref(),
             Some("agents.id")
+        );
+        assert_eq!(
+            asked(&["secret", "revoke", "KEY", ""]).as_deref(),
+            Some("holders of KEY")
         );
         assert_eq!(
             asked(&["call", "--agent", ""]).as_deref(),

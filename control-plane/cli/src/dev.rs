@@ -11,6 +11,7 @@ mod daemon;
 mod demonstration;
 mod helpers;
 mod leftover;
+mod organisation;
 mod settings;
 mod site;
 mod state;
@@ -20,21 +21,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::api::Client;
-use crate::document::Document;
 use crate::error::{Exit, Failure};
+use crate::signals::Stop;
 
 use self::account::Account;
 use self::daemon::Daemon;
 use self::site::Site;
 use self::state::State;
 
-/// The organisation that is shown.
-const DEMO: &str = include_str!("../../../packaging/demo/demo.toml");
-/// The machine's address in it, which is that of the default port.
-const DEMO_ADDRESS: &str = "https://127.0.0.1:8443";
 /// The machine agent listens this far above the API.
 const MACHINE_PORT_OFFSET: u16 = 3;
 /// The demonstration's site listens this far above the API, when that is free.
@@ -77,34 +73,6 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     };
     stack.end().await;
     result.map(|()| Exit::Done)
-}
-
-/// The signals that end the stack.
-struct Stop {
-    signals: [Signal; 3],
-}
-
-impl Stop {
-    fn new() -> Result<Self, Failure> {
-        let on =
-            |kind| signal(kind).map_err(|error| Failure::local(format!("no signals: {error}")));
-        Ok(Self {
-            signals: [
-                on(SignalKind::interrupt())?,
-                on(SignalKind::terminate())?,
-                on(SignalKind::hangup())?,
-            ],
-        })
-    }
-
-    async fn asked(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.signals;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
 }
 
 struct Stack {
@@ -180,7 +148,9 @@ impl Stack {
         let site = Site::start(self.port + SITE_PORT_OFFSET).await?;
         let site_url = site.url();
         self.site = Some(site);
-        self.apply_demo(&settings.url(), &tokens.operator).await?;
+        let operator = Client::new(&settings.url(), Some(tokens.operator.clone()))?;
+        let port = self.port + MACHINE_PORT_OFFSET;
+        organisation::prepare(&self.state, &operator, port).await?;
 
         let env = settings.env(&cluster, tokens, site_url);
         self.state.write_private("dev.env", &env.text())?;
@@ -235,32 +205,6 @@ impl Stack {
                 .map_err(|error| format!("port {}: {error}", address.1))
         })
         .await
-    }
-
-    /// Applies the demonstration's document, with this stack's port in it, and keeps
-    /// it in the folder for whoever wants to change it.
-    async fn apply_demo(&self, url: &str, operator: &str) -> Result<(), Failure> {
-        let port = self.port + MACHINE_PORT_OFFSET;
-        let text = DEMO.replace(DEMO_ADDRESS, &format!("https://127.0.0.1:{port}"));
-        self.state.write_private("demo.toml", &text)?;
-        let document = Document::of_text("demo.toml", &text)?;
-        let client = Client::new(url, Some(operator.to_owned()))?;
-        document
-            .send(&client, false)
-            .await
-            .map(|_| ())
-            .map_err(|failure| {
-                let problems: Vec<_> = failure
-                    .problems()
-                    .into_iter()
-                    .map(|problem| format!("{}: {}", problem.path, problem.message))
-                    .collect();
-                Failure::local(format!(
-                    "the demonstration's organisation was refused: {} {}",
-                    failure.message(),
-                    problems.join("; ")
-                ))
-            })
     }
 
     /// Stops everything, last started first.

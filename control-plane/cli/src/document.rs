@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use self::source::Source;
+use self::source::{Lines, Source};
 pub(crate) use self::written::to_toml;
 use crate::api::Client;
 use crate::error::Failure;
@@ -46,8 +46,8 @@ impl Document {
             return Ok(document);
         }
         let failure = Failure::usage(match missing.len() {
-            1 => "a value is not in the environment".to_owned(),
-            count => format!("{count} values are not in the environment"),
+            1 => "a value can't be taken from the environment".to_owned(),
+            count => format!("{count} values can't be taken from the environment"),
         });
         let details = document.details(&missing);
         Err(failure.with_problems(&missing).with_details(details))
@@ -80,7 +80,7 @@ impl Document {
                 if !joined {
                     return Err(Failure::usage(format!(
                         "{}: `{key}` is another than in the files before",
-                        source.place(key)
+                        source.lines().place(key)
                     )));
                 }
                 let count = value.as_array().map_or(0, Vec::len);
@@ -109,9 +109,13 @@ impl Document {
     /// # Errors
     /// As the API answers; a refused document's problems with file and line.
     pub(crate) async fn send(&self, client: &Client, dry_run: bool) -> Result<Value, Failure> {
-        send(client, &self.body, dry_run)
-            .await
-            .map_err(|failure| self.with_lines(failure))
+        let sent = send(client, &self.body, dry_run).await;
+        sent.map_err(|failure| {
+            if failure.is_open() && !dry_run {
+                return failure.and("`guilds diff` tells");
+            }
+            self.with_lines(failure)
+        })
     }
 
     /// The failure with each problem's file and line, for people.
@@ -128,11 +132,13 @@ impl Document {
     /// Problems as `file:line: path: message`, in the order of files and lines;
     /// the path is the file's own.
     fn details(&self, problems: &[(String, String)]) -> Vec<String> {
+        let lines: Vec<_> = self.sources.iter().map(Source::lines).collect();
         let mut placed: Vec<_> = problems
             .iter()
             .map(|(path, message)| {
+                let message = self.placed(message, &lines);
                 let (number, path) = self.origin(path);
-                let Some(source) = self.sources.get(number) else {
+                let Some(source) = lines.get(number) else {
                     return (number, 0, format!("{path}: {message}"));
                 };
                 let line = source.line(&path);
@@ -148,18 +154,22 @@ impl Document {
         placed.into_iter().map(|(.., text)| text).collect()
     }
 
+    /// A message with the file and line of each object that it names by its path.
+    fn placed(&self, message: &str, lines: &[Lines<'_>]) -> String {
+        let words = message.split(' ').map(|word| {
+            let path = word.trim_end_matches([',', ';', '.', ':']);
+            let place = self.moved(path).and_then(|(number, path)| {
+                let rest = &word[word.trim_end_matches([',', ';', '.', ':']).len()..];
+                Some(format!("{}{rest}", lines.get(number)?.place(&path)))
+            });
+            place.unwrap_or_else(|| word.to_owned())
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// The number of the file that a path of the joined document comes from, and the path there.
     fn origin(&self, path: &str) -> (usize, String) {
-        let moved = || {
-            let (kind, rest) = path.split_once('[')?;
-            let (index, rest) = rest.split_once(']')?;
-            let index: usize = index.parse().ok()?;
-            let origin = self.origins.get(kind)?.get(index)?;
-            let number = usize::try_from(origin.get(0)?.as_u64()?).ok()?;
-            let own = origin.get(1)?.as_u64()?;
-            Some((number, format!("{kind}[{own}]{rest}")))
-        };
-        moved().unwrap_or_else(|| {
+        self.moved(path).unwrap_or_else(|| {
             let key = path.split(['.', '[']).next().unwrap_or_default();
             let number = self
                 .sources
@@ -167,6 +177,17 @@ impl Document {
                 .position(|source| source.body().contains_key(key));
             (number.unwrap_or(0), path.to_owned())
         })
+    }
+
+    /// The same, for a path into an object of a list.
+    fn moved(&self, path: &str) -> Option<(usize, String)> {
+        let (kind, rest) = path.split_once('[')?;
+        let (index, rest) = rest.split_once(']')?;
+        let index: usize = index.parse().ok()?;
+        let origin = self.origins.get(kind)?.get(index)?;
+        let number = usize::try_from(origin.get(0)?.as_u64()?).ok()?;
+        let own = origin.get(1)?.as_u64()?;
+        Some((number, format!("{kind}[{own}]{rest}")))
     }
 }
 
@@ -213,6 +234,7 @@ mod tests {
                 {"path": "agents[1].slot", "message": "200 is over 99"},
                 {"path": "organisation", "message": "is another's"},
                 {"path": "", "message": "holds nothing"},
+                {"path": "agents[1].id", "message": "bob stands at agents[0], and at nodes[0] already"},
             ],
         }});
         let failure = document().with_lines(Failure::answered(422, &body));
@@ -221,6 +243,7 @@ mod tests {
             [
                 "one.toml: holds nothing",
                 "one.toml:1: organisation: is another's",
+                "two.toml:2: agents[0].id: bob stands at one.toml:3, and at nodes[0] already",
                 "two.toml:3: agents[0].slot: 200 is over 99",
             ]
         );

@@ -12,6 +12,7 @@ pub(crate) use self::read::{ago, count, number, on_or_off, text, words};
 pub(crate) use self::removal::Removal;
 use crate::api::{Client, List, Query, Role as Token, segment};
 use crate::error::{Exit, Failure};
+use crate::nearest::nearest;
 use crate::screen::Screen;
 use crate::table::{Cell, Heading, Role, Table};
 use crate::{Context, Format, output, progress};
@@ -52,6 +53,8 @@ pub(crate) struct Limit {
     limit: u64,
 }
 
+/// Names among which a wrong one's nearest is looked for.
+const MOST_NAMES: usize = 1_000;
 /// What is listed where nothing is said of it.
 const DEFAULT_LIMIT: u64 = 100;
 
@@ -76,7 +79,10 @@ pub(crate) enum Usual {
     /// List them.
     List(Limit),
     /// Show one.
-    Show { id: String },
+    Show {
+        /// Its id, as `list` names it.
+        id: String,
+    },
     /// Remove one; what uses it is told first.
     Rm(Removal),
 }
@@ -174,10 +180,11 @@ impl Kind {
                 .show(&context.screen),
         )?;
         if list.has_more() {
-            output::note(&format!(
-                "there are more than these {}; --limit shows more",
-                list.items.len()
-            ));
+            let shown = match list.items.len() {
+                1 => "this one".to_owned(),
+                count => format!("these {count}"),
+            };
+            output::note(&format!("there are more than {shown}; --limit shows more"));
         }
         Ok(())
     }
@@ -210,9 +217,44 @@ impl Kind {
         id: &str,
         context: &Context,
     ) -> Result<Exit, Failure> {
-        let object = client.get(&self.path_of(id)).await?;
-        print_one(&object, context)?;
+        match client.get(&self.path_of(id)).await {
+            Ok(object) => print_one(&object, context)?,
+            Err(failure) => return Err(self.with_nearest(failure, id, client).await),
+        }
         Ok(Exit::Done)
+    }
+
+    /// The field that an object of this kind is named by.
+    pub(crate) fn id_field(&self) -> &'static str {
+        match self.plural {
+            "collections" | "secrets" => "name",
+            "notes" => "path",
+            _ => "id",
+        }
+    }
+
+    /// A failure to find something, with the name that may have been meant.
+    pub(crate) async fn with_nearest(
+        &self,
+        failure: Failure,
+        id: &str,
+        client: &Client,
+    ) -> Failure {
+        if failure.exit != Exit::NotFound || failure.message().contains("did you mean") {
+            return failure;
+        }
+        let (path, key) = (self.path(), self.key());
+        let Ok(list) = client.list(&path, &key, &[], MOST_NAMES).await else {
+            return failure;
+        };
+        let names = list.items.iter();
+        let names: Vec<_> = names
+            .filter_map(|item| item.get(self.id_field())?.as_str())
+            .collect();
+        match nearest(id, &names) {
+            Some(name) => failure.and(format!("did you mean {name}?")),
+            None => failure,
+        }
     }
 }
 

@@ -8,10 +8,12 @@ mod error;
 mod kind;
 mod launch;
 mod moment;
+mod nearest;
 mod output;
 mod progress;
 mod prompt;
 mod screen;
+mod signals;
 mod spawn;
 mod table;
 mod text;
@@ -107,14 +109,34 @@ fn refuse(problem: &clap::Error) -> ExitCode {
     }
     let text = problem.render().to_string();
     if wants_json() {
-        // What follows is for people: how it is used, where to read on.
-        let message = text.split("\n\nUsage:").next().unwrap_or_default();
-        let message = message.split("\n\nFor more").next().unwrap_or_default();
-        Failure::usage(message.trim().trim_start_matches("error: ")).print(Format::Json);
+        Failure::usage(one_line(&text)).print(Format::Json);
     } else {
         output::note(text.trim_end());
     }
     Exit::Usage.into()
+}
+
+/// What is wrong in one line, with its tip, and without what only people need: how
+/// it is used, where to read on.
+fn one_line(text: &str) -> String {
+    let mut told = String::new();
+    for line in text.lines() {
+        let (line, is_first) = match line.strip_prefix("error: ") {
+            Some(line) => (line, true),
+            None => (line.trim(), false),
+        };
+        if line.starts_with("Usage:") || line.starts_with("For more information") {
+            break;
+        }
+        if line.is_empty() {
+            continue;
+        }
+        if !told.is_empty() && !is_first {
+            told.push_str(if told.ends_with(':') { " " } else { "; " });
+        }
+        told.push_str(line.strip_prefix("tip: ").unwrap_or(line));
+    }
+    told
 }
 
 /// Whether a command line that could not be read asks for JSON.
@@ -146,5 +168,43 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Line::command().debug_assert();
+    }
+
+    #[test]
+    fn every_argument_says_what_it_is() {
+        fn silent(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+            for argument in command.get_arguments() {
+                if argument.get_help().is_none() {
+                    found.push(format!("{path} {}", argument.get_id()));
+                }
+            }
+            for verb in command.get_subcommands() {
+                silent(verb, &format!("{path} {}", verb.get_name()), found);
+            }
+        }
+        let mut found = Vec::new();
+        silent(&Line::command(), "guilds", &mut found);
+        found.retain(|place| !place.contains(completion::VERB));
+        assert_eq!(found, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_wrong_command_line_is_told_in_a_line() {
+        let told = |words: &[&str]| match Line::try_parse_from(words) {
+            Ok(_) => String::new(),
+            Err(problem) => one_line(&problem.render().to_string()),
+        };
+        assert_eq!(
+            told(&["guilds", "agnet", "-o", "json"]),
+            "unrecognized subcommand 'agnet'; a similar subcommand exists: 'agent'"
+        );
+        assert_eq!(
+            told(&["guilds", "apply"]),
+            "the following required arguments were not provided: --file <FILE>"
+        );
+        assert_eq!(
+            told(&["guilds", "status", "-o", "xml"]),
+            "invalid value 'xml' for '--output <OUTPUT>'; [possible values: table, json]"
+        );
     }
 }

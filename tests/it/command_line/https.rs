@@ -67,6 +67,16 @@ async fn a_private_authority_is_named_and_no_other_is_trusted() -> Result<()> {
         Said::of(spawn::output(&mut command)?)
     };
     assert_eq!(ask("127.0.0.1", true)?.json()?["id"], "core");
+    let mut command = guilds.command(&["guild", "list"]);
+    command.env("GUILDS_URL", format!("http://127.0.0.1:{port}"));
+    let said = Said::of(spawn::output(&mut command)?)?;
+    assert_eq!(said.code, Some(5), "{said:?}");
+    assert_eq!(
+        said.stderr,
+        format!(
+            "guilds: the control plane at 127.0.0.1:{port} speaks TLS; use https://127.0.0.1:{port}\n"
+        )
+    );
     // Neither without the authority's name, nor for another name than the certificate's.
     for (host, is_named) in [("127.0.0.1", false), ("localhost", true)] {
         let said = ask(host, is_named)?;

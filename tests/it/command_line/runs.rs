@@ -46,7 +46,7 @@ async fn a_run_is_listed_shown_and_ended() -> Result<()> {
     let headings: Vec<_> = lines[4].split_whitespace().collect();
     assert_eq!(
         headings,
-        ["START", "TOOK", "TOOL", "SIZE", "RESULT", "CALL"]
+        ["START", "TOOK", "TOOL", "E", "SIZE", "RESULT", "CALL"]
     );
     assert!(
         lines[5].starts_with('+') && lines[5].contains("  note_find  "),

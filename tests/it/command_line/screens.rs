@@ -168,8 +168,9 @@ async fn a_terminal_gives_width_and_colours() -> Result<()> {
         json!({"level": "agent", "key": "a.md", "content": "\u{1b}[2J\u{9b}31m\u{7}bell"}),
     )
     .await?;
-    let read =
-        format!("NO_COLOR=1 guilds call --agent {written} note_get path=agent/{written}/a.md");
+    let read = format!(
+        "NO_COLOR=1 TERM=dumb guilds call --agent {written} note_get path=agent/{written}/a.md"
+    );
     let shown = on_terminal(&guilds, &read, "")?;
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert!(shown.stdout.contains("bell"), "{shown:?}");

@@ -37,6 +37,14 @@ impl Address {
             .host()
             .filter(|host| !host.is_empty())
             .ok_or_else(|| bad("has no host"))?;
+        // The parser takes any number for a port, and gives those that are none as none.
+        let after = parsed
+            .authority()
+            .and_then(|authority| authority.as_str().strip_prefix(host));
+        let is_named = after.is_some_and(|after| after.len() > 1);
+        if is_named && parsed.port_u16().is_none_or(|port| port == 0) {
+            return Err(bad("has no such port; allowed are 1 to 65535"));
+        }
         let name = host.trim_start_matches('[').trim_end_matches(']');
         Ok(Self {
             authority: format!("{host}:{}", parsed.port_u16().unwrap_or(port)),
@@ -82,6 +90,7 @@ mod tests {
                 Some("guilds.example"),
             ),
             ("https://[::1]:8440/a/b", "[::1]:8440", "/a/b", Some("::1")),
+            ("http://127.0.0.1:65535", "127.0.0.1:65535", "", None),
         ] {
             let address = Address::parse(url).unwrap();
             assert_eq!(address.authority(), authority, "{url}");
@@ -109,6 +118,14 @@ mod tests {
             (
                 "http://guilds.example?a=b",
                 "GUILDS_URL `http://guilds.example?a=b` has a query; allowed are host, port and path",
+            ),
+            (
+                "http://127.0.0.1:99999",
+                "GUILDS_URL `http://127.0.0.1:99999` has no such port; allowed are 1 to 65535",
+            ),
+            (
+                "https://[::1]:0/",
+                "GUILDS_URL `https://[::1]:0/` has no such port; allowed are 1 to 65535",
             ),
             (
                 "http://ann:word@guilds.example",

@@ -59,10 +59,12 @@ impl Client {
                 }
             }
             let Value::Object(mut answer) = self.get(&target).await? else {
-                return Err(Failure::local("the answer is no list"));
+                return Err(Failure::stranger("its answer is no list"));
             };
             let Some(Value::Array(page)) = answer.shift_remove(plural) else {
-                return Err(Failure::local(format!("the answer has no list `{plural}`")));
+                return Err(Failure::stranger(format!(
+                    "its answer has no list `{plural}`"
+                )));
             };
             let was_empty = page.is_empty();
             items.extend(page);

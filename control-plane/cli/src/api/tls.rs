@@ -1,19 +1,25 @@
 //! `https://`: who vouches for the control plane's certificate.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, InvalidMessage, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::variable;
+use super::text_variable;
 use crate::error::Failure;
 
 /// Names a file with the authorities to trust, in place of the machine's.
 const CA_FILE: &str = "GUILDS_CA_FILE";
+/// The first byte of a TLS alert (RFC 8446, 5.1).
+const ALERT: u8 = 21;
+/// Longest wait for an answer that only says what answers.
+const PROBE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whom to trust, and whom to expect.
 #[derive(Debug, Clone)]
@@ -60,9 +66,34 @@ impl Tls {
     }
 }
 
+/// Whether a handshake failed since what answered it was no TLS.
+pub(super) fn is_plain(problem: &(dyn std::error::Error + 'static)) -> bool {
+    let inner = problem
+        .downcast_ref::<std::io::Error>()
+        .and_then(|error| error.get_ref())
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    matches!(
+        inner,
+        Some(rustls::Error::InvalidMessage(
+            InvalidMessage::InvalidContentType
+        ))
+    )
+}
+
+/// Whether a server answers a plain request as one that expects TLS does: with an alert.
+pub(super) async fn is_spoken(authority: &str) -> bool {
+    let asked = async {
+        let mut stream = TcpStream::connect(authority).await?;
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await?;
+        stream.read_u8().await
+    };
+    let answer = tokio::time::timeout(PROBE_PATIENCE, asked).await;
+    matches!(answer, Ok(Ok(ALERT)))
+}
+
 fn authorities() -> Result<RootCertStore, Failure> {
     let mut store = RootCertStore::empty();
-    if let Some(path) = variable(CA_FILE) {
+    if let Some(path) = text_variable(CA_FILE)? {
         let told = |why: &str| Failure::usage(format!("{CA_FILE} `{path}`: {why}"));
         let pem = std::fs::read(&path).map_err(|error| told(&error.to_string()))?;
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(&pem)

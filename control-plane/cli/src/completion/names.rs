@@ -35,6 +35,10 @@ enum Source {
     Scripts {
         agent: String,
     },
+    /// The agents that have a secret.
+    Holders {
+        secret: String,
+    },
 }
 
 impl Names {
@@ -47,6 +51,9 @@ impl Names {
     ) -> Option<Self> {
         let operator = |plural, field| Source::Operator { plural, field };
         let source = match argument {
+            "agent" if path == ["secret", "revoke"] => Source::Holders {
+                secret: positionals.first()?.to_string(),
+            },
             "agent" | "grant" => operator("agents", "id"),
             "guild" => operator("guilds", "id"),
             "connector" => operator("connectors", "id"),
@@ -71,12 +78,7 @@ impl Names {
             }
             "id" => {
                 let kind = KINDS.iter().find(|kind| path.first() == Some(&kind.noun))?;
-                let field = match kind.plural {
-                    "collections" | "secrets" => "name",
-                    "notes" => "path",
-                    _ => "id",
-                };
-                operator(kind.plural, field)
+                operator(kind.plural, kind.id_field())
             }
             _ => return None,
         };
@@ -123,6 +125,16 @@ impl Names {
                 let tools = offer.get("tools").and_then(Value::as_array);
                 Ok(fields(tools.map_or(&[][..], Vec::as_slice), "name"))
             }
+            Source::Holders { secret } => {
+                let client = Client::from_environment(Role::Operator)?;
+                let path = format!("/v1/operator/secrets/{}", segment(secret));
+                let secret = client.get(&path).await?;
+                let grants = secret.get("grants").and_then(Value::as_array);
+                let grants = grants.into_iter().flatten();
+                Ok(grants
+                    .filter_map(|agent| Some(agent.as_str()?.to_owned()))
+                    .collect())
+            }
             Source::Scripts { agent } => {
                 let client = Client::from_environment(Role::Operator)?;
                 let query = [("agent", Some(agent.as_str()))];
@@ -146,6 +158,7 @@ impl fmt::Display for Names {
             Source::Runs => out.write_str("runs.run"),
             Source::Tools { agent } => write!(out, "tools of {agent}"),
             Source::Scripts { agent } => write!(out, "scripts of {agent}"),
+            Source::Holders { secret } => write!(out, "holders of {secret}"),
         }
     }
 }

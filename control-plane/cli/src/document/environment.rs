@@ -43,9 +43,10 @@ fn one(
 ) -> Result<(), String> {
     use std::env::VarError;
 
-    // What is no name is for the control plane to refuse, which takes none.
-    let Some(Value::String(name)) = object.get(variable) else {
-        return Ok(());
+    let name = match object.get(variable) {
+        None => return Ok(()),
+        Some(Value::String(name)) => name,
+        Some(_) => return Err("is not the name of a variable, in quotes".to_owned()),
     };
     if object.contains_key(value) {
         return Err(format!("stands beside `{value}`; give one of them"));
@@ -107,6 +108,7 @@ mod tests {
                 {"name": "B", "value_env": "EMPTY"},
                 {"name": "C", "value_env": "STRIPE", "value": "x"},
                 {"name": "D", "value_env": "A=B"},
+                {"name": "E", "value_env": 5},
             ],
             "logins": [{"connector": "web", "key_env": "NEITHER"}],
         });
@@ -122,6 +124,7 @@ mod tests {
                 "secrets[1].value_env: the variable EMPTY is empty",
                 "secrets[2].value_env: stands beside `value`; give one of them",
                 "secrets[3].value_env: \"A=B\" can't be a variable's name",
+                "secrets[4].value_env: is not the name of a variable, in quotes",
             ]
         );
     }

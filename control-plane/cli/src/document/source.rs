@@ -49,7 +49,7 @@ impl Source {
             )));
         }
         let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::local(format!("{name}: is no UTF-8 text")))?;
+            .map_err(|_| Failure::invalid(format!("{name}: is no UTF-8 text")))?;
         Self::new(&name, text)
     }
 
@@ -57,20 +57,14 @@ impl Source {
     /// with one, or when its name ends in `.json`.
     ///
     /// # Errors
-    /// When it is not what it should be.
+    /// When it is not what it should be: where and why, never with the text of
+    /// the line, which may hold a secret.
     pub(super) fn new(name: &str, text: String) -> Result<Self, Failure> {
         let is_json = name.ends_with(".json") || text.trim_start().starts_with('{');
-        let told = |problem: String| Failure::local(format!("{name}: {problem}"));
         let body = if is_json {
-            match serde_json::from_str(&text) {
-                Ok(Value::Object(body)) => body,
-                Ok(_) => return Err(told("is no JSON object".to_owned())),
-                Err(error) => return Err(told(format!("not JSON: {error}"))),
-            }
+            json(name, &text)?
         } else {
-            let table: toml::Table =
-                toml::from_str(&text).map_err(|error| told(format!("not TOML: {error}")))?;
-            toml_lines::to_json(table).map_err(told)?
+            toml(name, &text)?
         };
         Ok(Self {
             name: name.to_owned(),
@@ -85,29 +79,98 @@ impl Source {
         &self.body
     }
 
+    /// Where things stand in it; read once for however many are asked for.
+    pub(super) fn lines(&self) -> Lines<'_> {
+        let ends = self.text.bytes().enumerate();
+        Lines {
+            name: &self.name,
+            index: if self.is_json {
+                Index::Json(json_lines::Index::read(&self.text))
+            } else {
+                Index::Toml(toml_lines::Index::read(&self.text))
+            },
+            ends: ends
+                .filter(|(_, byte)| *byte == b'\n')
+                .map(|(at, _)| at)
+                .collect(),
+        }
+    }
+}
+
+fn json(name: &str, text: &str) -> Result<Map<String, Value>, Failure> {
+    let body = serde_json::from_str(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let told = error.to_string();
+        let place = format!(" at line {line} column {column}");
+        let told = told.strip_suffix(&place).unwrap_or(&told);
+        Failure::invalid(format!("{name}:{line}:{column}: not JSON: {told}"))
+    })?;
+    let Value::Object(body) = body else {
+        return Err(Failure::invalid(format!("{name}: is no JSON object")));
+    };
+    // The first of two would be lost without a word.
+    if let Some((at, key)) = json_lines::repeated(text) {
+        return Err(Failure::invalid(format!(
+            "{name}:{}: \"{}\" stands in this object already",
+            position(text, at).0,
+            key.escape_debug()
+        )));
+    }
+    Ok(body)
+}
+
+fn toml(name: &str, text: &str) -> Result<Map<String, Value>, Failure> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| {
+        let place = error.span().map_or_else(String::new, |span| {
+            let (line, column) = position(text, span.start);
+            format!(":{line}:{column}")
+        });
+        let told: Vec<_> = error.message().lines().map(str::trim).collect();
+        Failure::invalid(format!("{name}{place}: not TOML: {}", told.join(", ")))
+    })?;
+    toml_lines::to_json(table).map_err(|told| Failure::invalid(format!("{name}: {told}")))
+}
+
+/// Line and column of an offset, counted from 1.
+fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(at)];
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    (
+        before.matches('\n').count() + 1,
+        before[start..].chars().count() + 1,
+    )
+}
+
+/// Where the things of a source stand.
+pub(super) struct Lines<'a> {
+    name: &'a str,
+    index: Index<'a>,
+    /// Offsets of the ends of its lines.
+    ends: Vec<usize>,
+}
+
+enum Index<'a> {
+    Json(json_lines::Index<'a>),
+    Toml(toml_lines::Index<'a>),
+}
+
+impl Lines<'_> {
     /// `file:line` of the nearest thing to a path such as `agents[1].slot`.
     pub(super) fn place(&self, path: &str) -> String {
         match self.line(path) {
             Some(line) => format!("{}:{line}", self.name),
-            None => self.name.clone(),
+            None => self.name.to_owned(),
         }
     }
 
     /// The line of the nearest thing to a path, counted from 1.
     pub(super) fn line(&self, path: &str) -> Option<usize> {
-        let at = if self.is_json {
-            json_lines::offset(&self.text, path)
-        } else {
-            toml_lines::offset(&self.text, path)
+        let at = match &self.index {
+            Index::Json(index) => index.offset(path),
+            Index::Toml(index) => index.offset(path),
         };
-        at.map(|at| line(&self.text, at))
+        at.map(|at| self.ends.partition_point(|end| *end < at) + 1)
     }
-}
-
-/// The line of an offset, counted from 1.
-fn line(text: &str, at: usize) -> usize {
-    let before = text.as_bytes().get(..at).unwrap_or_default();
-    before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// A step of a path such as `agents[1].slot`.
@@ -140,12 +203,15 @@ mod tests {
         assert_eq!(message("a.json", "[]"), "a.json: is no JSON object");
         assert_eq!(
             message("stdin", " {\"a\": }"),
-            "stdin: not JSON: expected value at line 1 column 8"
+            "stdin:1:8: not JSON: expected value"
         );
-        assert!(
-            message("a.toml", "a = \n")
-                .starts_with("a.toml: not TOML: TOML parse error at line 1, column 5\n")
+        assert_eq!(
+            message("a.json", "{\n \"agents\": [1],\n \"agents\": []}"),
+            "a.json:3: \"agents\" stands in this object already"
         );
+        let told = message("a.toml", "b = 1\nvalue = \"sk_live_0123456789\n");
+        assert!(told.starts_with("a.toml:2:28: not TOML: "), "{told}");
+        assert!(!told.contains("sk_live"), "{told}");
         assert_eq!(
             message("a.toml", "a = [{ b = nan }]"),
             "a.toml: a[0].b is no finite number, which JSON can't hold"

@@ -45,32 +45,45 @@ fn json(value: toml::Value, path: &str) -> Result<Value, String> {
     })
 }
 
-/// The offset of the nearest thing to a path.
-pub(super) fn offset(text: &str, path: &str) -> Option<usize> {
-    let root = DeTable::parse(text).ok()?;
-    let mut at = None;
-    let mut here = Here::Table(root.get_ref());
-    for step in steps(path) {
-        let found = match (here, step) {
-            (Here::Table(table) | Here::Value(DeValue::Table(table)), Step::Key(key)) => {
-                let Some((name, value)) = table.get_key_value(key) else {
-                    break;
-                };
-                at = Some(name.span().start);
-                value
-            }
-            (Here::Value(DeValue::Array(items)), Step::Index(index)) => {
-                let Some(value): Option<&Spanned<DeValue<'_>>> = items.get(index) else {
-                    break;
-                };
-                at = Some(value.span().start);
-                value
-            }
-            _ => break,
-        };
-        here = Here::Value(found.get_ref());
+/// A text that was read once, to find many things in it.
+pub(super) struct Index<'a> {
+    root: Option<Spanned<DeTable<'a>>>,
+}
+
+impl<'a> Index<'a> {
+    /// Reads a text; in one that is no TOML nothing is found.
+    pub(super) fn read(text: &'a str) -> Self {
+        Self {
+            root: DeTable::parse(text).ok(),
+        }
     }
-    at
+
+    /// The offset of the nearest thing to a path.
+    pub(super) fn offset(&self, path: &str) -> Option<usize> {
+        let mut at = None;
+        let mut here = Here::Table(self.root.as_ref()?.get_ref());
+        for step in steps(path) {
+            let found = match (here, step) {
+                (Here::Table(table) | Here::Value(DeValue::Table(table)), Step::Key(key)) => {
+                    let Some((name, value)) = table.get_key_value(key) else {
+                        break;
+                    };
+                    at = Some(name.span().start);
+                    value
+                }
+                (Here::Value(DeValue::Array(items)), Step::Index(index)) => {
+                    let Some(value): Option<&Spanned<DeValue<'_>>> = items.get(index) else {
+                        break;
+                    };
+                    at = Some(value.span().start);
+                    value
+                }
+                _ => break,
+            };
+            here = Here::Value(found.get_ref());
+        }
+        at
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -99,7 +112,12 @@ mod tests {
 
     #[test]
     fn a_problem_stands_on_a_line() {
-        let line = |path| offset(TEXT, path).map(|at| TEXT[..at].matches('\n').count() + 1);
+        let index = Index::read(TEXT);
+        let line = |path| {
+            index
+                .offset(path)
+                .map(|at| TEXT[..at].matches('\n').count() + 1)
+        };
         assert_eq!(line("organisation"), Some(1));
         assert_eq!(line("agents[0].id"), Some(4));
         assert_eq!(line("agents[1].slot"), Some(8));

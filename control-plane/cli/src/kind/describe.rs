@@ -1,7 +1,7 @@
 //! One object for people: a line a field, longer things below.
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::read::scalar;
 use crate::moment;
@@ -28,7 +28,11 @@ pub(crate) fn describe(object: &Value, screen: &Screen) -> String {
     for (name, value) in lines {
         let name = label(name);
         let pad = " ".repeat(room - text::width(&name));
-        let value = text::line(&field(value, screen));
+        let value = match value {
+            // An empty list of whom something is open to says nothing of who may.
+            Value::Array(rows) if rows.is_empty() && name == "access" => "no row".to_owned(),
+            value => text::line(&field(value, screen)),
+        };
         let line = format!("{}{pad}{value}", screen.paint(&name, Tone::Faint));
         shown.push_str(line.trim_end_matches(' '));
         shown.push('\n');
@@ -47,8 +51,10 @@ fn label(name: &str) -> String {
 /// Whether a value doesn't go into a line of so many columns.
 fn is_block(value: &Value, columns: usize) -> bool {
     match value {
-        Value::Object(_) => text::width(&pairs(value)) > columns,
-        Value::String(text) => text.contains('\n'),
+        Value::Object(fields) => {
+            fields.values().any(is_long) || text::width(&pairs(value)) > columns
+        }
+        Value::String(_) => is_long(value),
         Value::Array(items) => items.iter().any(Value::is_object),
         _ => false,
     }
@@ -68,22 +74,55 @@ fn field(value: &Value, screen: &Screen) -> String {
 
 fn block(value: &Value) -> String {
     let lines: Vec<_> = match value {
-        Value::Array(items) => items.iter().map(|item| text::line(&pairs(item))).collect(),
+        Value::Array(items) => items.iter().flat_map(item).collect(),
         Value::Object(fields) => fields
             .iter()
             .filter(|(_, value)| !value.is_null())
-            .map(|(name, value)| text::line(&format!("{} {}", label(name), pairs(value))))
+            .flat_map(|(name, value)| match value {
+                Value::String(long) if is_long(value) => under(name, long),
+                _ => vec![text::line(&format!("{} {}", label(name), pairs(value)))],
+            })
             .collect(),
-        other => text::lines(&scalar(other))
-            .trim_end_matches('\n')
-            .split('\n')
-            .map(ToOwned::to_owned)
-            .collect(),
+        other => several(&scalar(other)),
     };
     lines
         .iter()
         .map(|line| format!("  {line}").trim_end().to_owned() + "\n")
         .collect()
+}
+
+/// An item of a list: what goes into a line in one, longer text below it.
+fn item(value: &Value) -> Vec<String> {
+    let Value::Object(fields) = value else {
+        return vec![text::line(&pairs(value))];
+    };
+    let (long, short): (Map<_, _>, Map<_, _>) = fields
+        .clone()
+        .into_iter()
+        .partition(|(_, value)| is_long(value));
+    let mut lines = vec![text::line(&pairs(&Value::Object(short)))];
+    for (name, value) in &long {
+        let below = under(name, &scalar(value));
+        lines.extend(below.iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// Text of several lines under its name.
+fn under(name: &str, long: &str) -> Vec<String> {
+    let lines = several(long).into_iter().map(|line| format!("  {line}"));
+    std::iter::once(label(name)).chain(lines).collect()
+}
+
+fn several(long: &str) -> Vec<String> {
+    let shown = text::lines(long);
+    let lines = shown.trim_end_matches('\n').split('\n');
+    lines.map(ToOwned::to_owned).collect()
+}
+
+/// Whether a value is text of several lines.
+fn is_long(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains('\n'))
 }
 
 /// An object in one line: `name email, type text`.
@@ -135,7 +174,7 @@ mod tests {
             "\
 name         contacts
 records      3
-access       none
+access       no row
 config       browser yes, max scripts 10
 tags         a, b
 updated at   2026-03-01T11:00:00Z (1h ago)
@@ -146,6 +185,34 @@ columns
 note
   one
   \u{fffd}two
+"
+        );
+    }
+
+    #[test]
+    fn text_of_several_lines_stays_so_inside_of_other_things() {
+        let report = |detail: &str| json!({"run": "0192", "detail": detail, "agent": "ada"});
+        let object = json!({
+            "id": 7,
+            "last_report": report("one\n  two\n"),
+            "reports": [report("short"), report("three\nfour")],
+        });
+        assert_eq!(
+            describe(&object, &Screen::of(80)),
+            "\
+id  7
+last report
+  run 0192
+  detail
+    one
+      two
+  agent ada
+reports
+  run 0192, detail short, agent ada
+  run 0192, agent ada
+    detail
+      three
+      four
 "
         );
     }

@@ -12,6 +12,7 @@ use crate::{Context, Format, output, prompt, text};
 /// What to remove, and how sure that is.
 #[derive(Debug, Args)]
 pub(crate) struct Removal {
+    /// Its id, as `list` names it.
     id: String,
     /// Don't ask.
     #[arg(short, long)]
@@ -39,7 +40,10 @@ impl Removal {
         if !self.dry_run {
             prompt::require_terminal()?;
         }
-        let plan = client.delete(&format!("{path}?dry_run=true")).await?;
+        let plan = match client.delete(&format!("{path}?dry_run=true")).await {
+            Ok(plan) => plan,
+            Err(failure) => return Err(kind.with_nearest(failure, &self.id, client).await),
+        };
         if blocked(&plan) {
             let refusal = Failure::conflict(
                 format!(
@@ -62,7 +66,7 @@ impl Removal {
             output::note(&line);
         }
         if !prompt::confirm(&format!("remove {} {}?", kind.noun, text::line(&self.id)))? {
-            return Err(Failure::local("nothing was removed"));
+            return Err(Failure::conflict("nothing was removed", None));
         }
         self.remove(client, kind, context).await
     }
@@ -73,7 +77,10 @@ impl Removal {
         kind: &Kind,
         context: &Context,
     ) -> Result<Exit, Failure> {
-        let removed = client.delete(&kind.path_of(&self.id)).await?;
+        let removed = match client.delete(&kind.path_of(&self.id)).await {
+            Ok(removed) => removed,
+            Err(failure) => return Err(kind.with_nearest(failure, &self.id, client).await),
+        };
         match context.format {
             Format::Json => output::json(&removed)?,
             Format::Table => output::payload(&format!(
@@ -90,8 +97,11 @@ impl Removal {
         match context.format {
             Format::Json => output::json(plan),
             Format::Table => {
-                let lines: String = uses(plan).iter().map(|line| format!("{line}\n")).collect();
-                output::payload(&lines)
+                let uses = uses(plan);
+                if uses.is_empty() {
+                    return output::payload("nothing uses it\n");
+                }
+                output::payload(&(uses.join("\n") + "\n"))
             }
         }
     }

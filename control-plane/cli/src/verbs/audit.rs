@@ -25,14 +25,30 @@ const KIND: Kind = Kind {
     ],
 };
 
+/// What an audit has changes of.
+const KINDS: [&str; 12] = [
+    "guilds",
+    "machines",
+    "agents",
+    "bindings",
+    "collections",
+    "notes",
+    "connectors",
+    "logins",
+    "secrets",
+    "records",
+    "issues",
+    "secret-requests",
+];
+
 /// Which changes; `-o json` has each object before and after.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Not before this: `7d`, `12h`, `30m`, or a time.
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Of this kind only, by its plural word: `agents`.
-    #[arg(long)]
+    /// Of this kind only, by its plural word.
+    #[arg(long, value_parser = KINDS)]
     kind: Option<String>,
     /// Of the object with this id only.
     #[arg(long, value_name = "ID")]

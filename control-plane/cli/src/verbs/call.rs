@@ -1,12 +1,16 @@
 //! `guilds call`: one tool call in a direct run of its own.
 
 mod pairs;
+mod session;
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use self::session::Session;
 use crate::api::{CALL_PATIENCE, Client, Role};
 use crate::error::{Exit, Failure};
+use crate::nearest::nearest;
+use crate::signals::Stop;
 use crate::{Context, Format, output, progress, text as shown};
 
 /// What to call, for whom, with what.
@@ -25,7 +29,8 @@ pub(crate) struct Arguments {
     json: Option<String>,
 }
 
-/// Opens a run, makes the call, prints its content and ends the run.
+/// Opens a run, makes the call, prints its content and ends the run, whatever
+/// comes between: a signal, or a control plane that goes away for a moment.
 ///
 /// # Errors
 /// When the run can't be started or the call can't be made. A tool's own
@@ -33,41 +38,73 @@ pub(crate) struct Arguments {
 pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let client = Client::from_environment(Role::Backend)?;
     let raw = arguments.json.as_deref().map(object).transpose()?;
-    let start = json!({"agent": arguments.agent, "kind": "direct"});
-    let start = client.post("/v1/runs", &start, CALL_PATIENCE);
-    let run = progress::watch("starting a run", start).await?;
-    let id = text(&run, "run")?;
-    let called = tokio::select! {
-        called = progress::watch(&arguments.tool, call(&client, &run, arguments, raw)) => called,
-        _ = tokio::signal::ctrl_c() => Err(Failure::local("interrupted; the run is ended")),
-    };
-    let ended = client
-        .post(&format!("/v1/runs/{id}/end"), &json!({}), CALL_PATIENCE)
-        .await;
-    let result = called?;
-    let content = text(&result, "content")?;
-    match context.format {
-        Format::Json => output::json(&result)?,
-        // Programs read it as it is; a terminal would obey it.
-        Format::Table if context.screen.is_terminal => {
-            output::payload(&format!("{}\n", shown::lines(&content)))?;
+    let mut stop = Stop::new()?;
+    let session = Session::new(&client);
+    let (run, is_stopped) = session.start(&arguments.agent, &mut stop).await?;
+    let called = if is_stopped {
+        Err(interrupted())
+    } else {
+        let call = call(&client, &run, arguments, raw);
+        tokio::select! {
+            called = progress::watch(&arguments.tool, call) => called,
+            () = stop.asked() => Err(interrupted()),
         }
-        Format::Table => output::payload(&format!("{content}\n"))?,
-    }
-    ended?;
-    if !content.starts_with("ERROR:") {
+    };
+    let ended = session.end(&mut stop).await;
+    let result = match (called, ended) {
+        (Ok(result), ended) => {
+            print(&result, context)?;
+            ended?;
+            result
+        }
+        (Err(failure), Ok(())) if is_interrupt(&failure) => {
+            return Err(failure.and("the run is ended"));
+        }
+        (Err(failure), Ok(())) => return Err(failure),
+        (Err(failure), Err(left)) => return Err(failure.and(left.message())),
+    };
+    if !text(&result, "content")?.starts_with("ERROR:") {
         return Ok(Exit::Done);
     }
-    if context.format == Format::Table && content.starts_with("ERROR: unknown tool") {
-        match nearest(&arguments.tool, &names(&run)) {
-            Some(name) => output::note(&format!("guilds: did you mean `{name}`?")),
-            None => output::note(&format!(
-                "guilds: this run offers {}",
-                names(&run).join(", ")
-            )),
-        }
+    if context.format == Format::Table {
+        help(&result, &run, &arguments.tool);
     }
     Ok(Exit::Failed)
+}
+
+const INTERRUPTED: &str = "interrupted";
+
+fn interrupted() -> Failure {
+    Failure::local(INTERRUPTED)
+}
+
+fn is_interrupt(failure: &Failure) -> bool {
+    failure.message() == INTERRUPTED
+}
+
+fn print(result: &Value, context: &Context) -> Result<(), Failure> {
+    let content = text(result, "content")?;
+    match context.format {
+        Format::Json => output::json(result),
+        // Programs read it as it is; a terminal would obey it.
+        Format::Table if context.screen.is_terminal => {
+            output::payload(&format!("{}\n", shown::lines(&content)))
+        }
+        Format::Table => output::payload(&format!("{content}\n")),
+    }
+}
+
+/// Says which tool may have been meant by one that there isn't.
+fn help(result: &Value, run: &Value, tool: &str) {
+    let content = result.get("content").and_then(Value::as_str);
+    if !content.is_some_and(|content| content.starts_with("ERROR: unknown tool")) {
+        return;
+    }
+    let names = names(run);
+    match nearest(tool, &names) {
+        Some(name) => output::note(&format!("guilds: did you mean `{name}`?")),
+        None => output::note(&format!("guilds: this run offers {}", names.join(", "))),
+    }
 }
 
 async fn call(
@@ -80,7 +117,10 @@ async fn call(
         Some(raw) => raw,
         None => pairs::read(&arguments.pairs, schema(run, &arguments.tool))?,
     };
-    one(client, &text(run, "run")?, "call_1", &arguments.tool, &raw).await
+    let body = body("call_1", &arguments.tool, &raw);
+    let path = format!("/v1/runs/{}/calls", text(run, "run")?);
+    // The same call by the same id is never done twice.
+    first(session::persistently(client, &path, &body).await?)
 }
 
 /// Makes one call in an open run: its result object.
@@ -94,15 +134,27 @@ pub(crate) async fn one(
     tool: &str,
     arguments: &Value,
 ) -> Result<Value, Failure> {
-    let body = json!({"calls": [{"id": id, "name": tool, "arguments": arguments}]});
     let path = format!("/v1/runs/{run}/calls");
-    let mut answer = client.post(&path, &body, CALL_PATIENCE).await?;
+    first(
+        client
+            .post(&path, &body(id, tool, arguments), CALL_PATIENCE)
+            .await?,
+    )
+}
+
+/// A batch of one call.
+fn body(id: &str, tool: &str, arguments: &Value) -> Value {
+    json!({"calls": [{"id": id, "name": tool, "arguments": arguments}]})
+}
+
+/// The result of such a batch.
+fn first(mut answer: Value) -> Result<Value, Failure> {
     match answer
         .get_mut("results")
         .and_then(|results| results.get_mut(0))
     {
         Some(result) => Ok(result.take()),
-        None => Err(Failure::local("the answer holds no result")),
+        None => Err(Failure::stranger("its answer holds no result")),
     }
 }
 
@@ -115,7 +167,7 @@ pub(crate) fn text(answer: &Value, key: &str) -> Result<String, Failure> {
         .get(key)
         .and_then(Value::as_str)
         .map(ToOwned::to_owned)
-        .ok_or_else(|| Failure::local(format!("the answer has no `{key}`")))
+        .ok_or_else(|| Failure::stranger(format!("its answer has no `{key}`")))
 }
 
 fn object(text: &str) -> Result<Value, Failure> {
@@ -143,46 +195,4 @@ fn names(run: &Value) -> Vec<&str> {
         .flatten()
         .filter_map(|tool| tool.get("name")?.as_str())
         .collect()
-}
-
-/// The name that is meant by one that is nearly it: a third of its letters may differ.
-fn nearest<'a>(wrong: &str, names: &[&'a str]) -> Option<&'a str> {
-    names
-        .iter()
-        .map(|name| (distance(wrong, name), *name))
-        .filter(|(distance, name)| *distance <= name.len() / 3)
-        .min()
-        .map(|(_, name)| name)
-}
-
-/// Letters to add, drop or replace until one word is the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<_> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut corner = index;
-        row[0] = index + 1;
-        for (at, wanted) in other.iter().enumerate() {
-            let replaced = corner + usize::from(letter != *wanted);
-            corner = row[at + 1];
-            row[at + 1] = replaced.min(row[at] + 1).min(row[at + 1] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_nearly_one_is_that_one() {
-        let names = ["note_find", "note_get", "shell", "browser_click"];
-        assert_eq!(nearest("note_fnd", &names), Some("note_find"));
-        assert_eq!(nearest("browser-click", &names), Some("browser_click"));
-        assert_eq!(nearest("sehll", &names), None);
-        assert_eq!(nearest("shel", &names), Some("shell"));
-        assert_eq!(nearest("everything", &names), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
 }

@@ -8,6 +8,7 @@ use crate::{Context, output};
 /// Whose script.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
+    /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -1,7 +1,7 @@
 //! `guilds diff`: what a document would change, field by field.
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::apply::{Change, Files, changes, line, pending, summary};
 use crate::api::{Client, Role};
@@ -10,6 +10,9 @@ use crate::{Context, Format, output, progress, text};
 
 /// Fields whose content is never shown.
 const SECRET: [&str; 2] = ["value", "key"];
+
+/// Fields whose members stand for themselves; every other is replaced whole.
+const MERGED: [&str; 2] = ["config", "tools"];
 
 /// Which files.
 #[derive(Debug, Args)]
@@ -80,18 +83,12 @@ fn fields(change: &Change, document: &Value, stored: &Value) -> Vec<String> {
 
 fn differences(field: &str, before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
     if SECRET.contains(&field) {
-        return vec![format!("{field}: another")];
+        return vec![format!("{field}: (changed)")];
     }
-    // An object's keys stand for themselves: those that are not named stay.
     if let (None | Some(Value::Object(_)), Some(Value::Object(after))) = (before, after) {
-        let before = |key: &str| before.and_then(|before| before.get(key));
-        return after
-            .iter()
-            .filter(|(key, value)| before(key) != Some(value))
-            .flat_map(|(key, value)| {
-                differences(&format!("{field}.{key}"), before(key), Some(value))
-            })
-            .collect();
+        let empty = Map::new();
+        let before = before.and_then(Value::as_object).unwrap_or(&empty);
+        return members(field, before, after);
     }
     let (old, new) = (items(before), items(after));
     let gone = old.iter().filter(|item| !new.contains(item));
@@ -108,6 +105,26 @@ fn differences(field: &str, before: Option<&Value>, after: Option<&Value>) -> Ve
     }
     let show = |value: Option<&Value>| value.map_or("(default)".to_owned(), Value::to_string);
     vec![format!("{field}: {} → {}", show(before), show(after))]
+}
+
+/// What becomes of an object's members.
+fn members(field: &str, before: &Map<String, Value>, after: &Map<String, Value>) -> Vec<String> {
+    // Those that are not named stay here, and go elsewhere.
+    let stay = MERGED.contains(&field);
+    let none = if stay { "(default)" } else { "(none)" };
+    let show = |value: Option<&Value>| value.map_or(none.to_owned(), Value::to_string);
+    let gone = before
+        .keys()
+        .filter(|name| !stay && !after.contains_key(*name));
+    after
+        .keys()
+        .filter(|name| before.get(*name) != after.get(*name))
+        .chain(gone)
+        .map(|name| {
+            let (old, new) = (show(before.get(name)), show(after.get(name)));
+            format!("{field}.{name}: {old} → {new}")
+        })
+        .collect()
 }
 
 /// A list's items; none for what is no list.
@@ -147,12 +164,16 @@ mod tests {
             {"tool": "note", "organisation": true, "enabled": true},
         ], "agents": [{
             "id": "ada", "slot": 1, "config": {"browser": true, "max_scripts": 10},
-        }], "secrets": [{"name": "KEY", "grants": ["ada", "bob"]}]});
+        }], "secrets": [{"name": "KEY", "grants": ["ada", "bob"]}], "connectors": [
+            {"id": "web", "filters": {"a": "jq:.a", "b": "jq:.b"}},
+        ], "logins": [{"connector": "web", "organisation": true, "tools": {"a": false, "b": false}}]});
         let document = json!({"bindings": [
             {"tool": "note", "organisation": true, "enabled": false},
         ], "agents": [{
             "id": "ada", "slot": 2, "config": {"browser": false},
-        }], "secrets": [{"name": "KEY", "grants": ["ada", "eve"], "value": "hidden"}]});
+        }], "secrets": [{"name": "KEY", "grants": ["ada", "eve"], "value": "hidden"}], "connectors": [
+            {"id": "web", "filters": {"b": "jq:.c", "c": "jq:.d"}},
+        ], "logins": [{"connector": "web", "organisation": true, "tools": {"b": true, "c": false}}]});
         let change = |kind: &str, id: &str, fields: &[&str]| Change {
             action: "update".to_owned(),
             kind: kind.to_owned(),
@@ -179,7 +200,7 @@ mod tests {
             [
                 "        grants: - \"bob\"",
                 "        grants: + \"eve\"",
-                "        value: another",
+                "        value: (changed)",
             ]
         );
         assert_eq!(
@@ -189,6 +210,29 @@ mod tests {
                 &stored
             ),
             ["        enabled: true → false"]
+        );
+        assert_eq!(
+            fields(
+                &change("connectors", "web", &["filters"]),
+                &document,
+                &stored
+            ),
+            [
+                "        filters.b: \"jq:.b\" → \"jq:.c\"",
+                "        filters.c: (none) → \"jq:.d\"",
+                "        filters.a: \"jq:.a\" → (none)",
+            ]
+        );
+        assert_eq!(
+            fields(
+                &change("logins", "organisation:acme:web", &["tools"]),
+                &document,
+                &stored
+            ),
+            [
+                "        tools.b: false → true",
+                "        tools.c: (default) → false",
+            ]
         );
     }
 }

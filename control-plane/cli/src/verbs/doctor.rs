@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use self::check::{Check, Outcome};
 use super::machine;
-use crate::api::{Client, PATIENCE, Role as Token, token, variable};
+use crate::api::{Client, PATIENCE, Role as Token, text_variable, token, variable};
 use crate::error::{Exit, Failure};
 use crate::kind::words;
 use crate::screen::Screen;
@@ -96,7 +96,9 @@ const fn maker(role: Token) -> &'static str {
 /// Whether a token is there at all. Without the backend's only two verbs don't work.
 fn held(checks: &mut Vec<Check>, role: Token) -> Option<String> {
     let name = role.variable();
-    let is_unset = variable(name).is_none() && variable(&format!("{name}_FILE")).is_none();
+    let is_unset = [name, &format!("{name}_FILE")]
+        .iter()
+        .all(|name| matches!(text_variable(name), Ok(None)));
     if role == Token::Backend && is_unset {
         let outcome = Outcome::skipped("not set; only `guilds call` and `guilds run` need it");
         checks.push(Check::new(name, outcome));
@@ -123,23 +125,34 @@ async fn reach(checks: &mut Vec<Check>, client: &Client, screen: &Screen) -> boo
         Ok(answer) => answer,
         Err(failure) => {
             let mend = "systemctl start guilds-control-plane, or set GUILDS_URL";
-            checks.push(Check::new(name, Outcome::failed(failure.message(), mend)));
+            checks.push(Check::new(name, refused(&failure, mend)));
             return false;
         }
     };
-    let outcome = if answer.status == 200 {
-        Outcome::fine(&format!("ready at {}", client.authority()))
-    } else {
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let failure = Failure::answered(answer.status, &body);
-        Outcome::failed(failure.message(), "guilds-control-plane check-config")
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let is_ready = answer.status == 200 && body["status"] == "ready";
+    let outcome = match answer.status {
+        _ if is_ready => Outcome::fine(&format!("ready at {}", client.authority())),
+        200 => refused(
+            &Failure::stranger("it answers /healthz/ready with something else than its state"),
+            "set GUILDS_URL",
+        ),
+        status => refused(
+            &Failure::answered(status, &body),
+            "guilds-control-plane check-config",
+        ),
     };
     checks.push(Check::new(name, outcome));
-    checks.push(Check::new(
-        "clock",
-        clock(answer.date.as_deref(), screen.now),
-    ));
-    true
+    if is_ready {
+        let clock = clock(answer.date.as_deref(), screen.now);
+        checks.push(Check::new("clock", clock));
+    }
+    is_ready
+}
+
+/// A check that failed, with the mend that its cause names, else this one.
+fn refused(failure: &Failure, mend: &str) -> Outcome {
+    Outcome::failed(failure.message(), failure.mend().unwrap_or(mend))
 }
 
 fn clock(date: Option<&str>, now: jiff::Timestamp) -> Outcome {
@@ -176,10 +189,12 @@ async fn accepted(checks: &mut Vec<Check>, client: &Client, role: Token, token: 
     let is_accepted = asked.is_ok();
     let outcome = match asked {
         Ok(_) => Outcome::fine("accepted"),
-        Err(failure) => {
+        // Only then it is the token.
+        Err(failure) if matches!(failure.exit, Exit::Denied | Exit::Usage) => {
             let mend = format!("export {}=$({})", role.variable(), maker(role));
             Outcome::failed(failure.message(), &mend)
         }
+        Err(failure) => refused(&failure, "guilds-control-plane check-config"),
     };
     checks.push(Check::new(name, outcome));
     is_accepted
@@ -195,10 +210,9 @@ async fn machines(checks: &mut Vec<Check>, client: &Client, token: &str, screen:
     let list = match list {
         Ok(list) => list,
         Err(failure) => {
-            let mend = "guilds machine list";
             checks.push(Check::new(
                 "machines",
-                Outcome::failed(failure.message(), mend),
+                refused(&failure, "guilds machine list"),
             ));
             return;
         }

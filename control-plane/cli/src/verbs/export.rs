@@ -17,12 +17,17 @@ pub(super) async fn run(_: &Arguments, context: &Context) -> Result<Exit, Failur
     let client = Client::from_environment(Role::Operator)?;
     let export = client.get("/v1/operator/export");
     let document = progress::watch("reading the organisation", export).await?;
-    match (context.format, &document) {
-        (Format::Json, _) => output::json(&document)?,
-        (Format::Table, Value::Object(document)) => {
-            output::payload(&document::to_toml(document))?;
-        }
-        (Format::Table, _) => return Err(Failure::local("the answer is no document")),
+    let Some(whole) = document
+        .as_object()
+        .filter(|document| document.get("organisation").is_some_and(Value::is_string))
+    else {
+        return Err(Failure::stranger(
+            "its answer is no organisation's document",
+        ));
+    };
+    match context.format {
+        Format::Json => output::json(&document)?,
+        Format::Table => output::payload(&document::to_toml(whole))?,
     }
     Ok(Exit::Done)
 }

@@ -53,18 +53,27 @@ enum What {
         /// Of this guild only.
         #[arg(long)]
         guild: Option<String>,
-        /// `open` or `resolved` ones only.
-        #[arg(long)]
+        /// With this status only.
+        #[arg(long, value_parser = ["open", "resolved"])]
         status: Option<String>,
         #[command(flatten)]
         limit: Limit,
     },
     /// Show an issue with its reports, or a request.
-    Show { item: String },
+    Show {
+        /// Its id in the list.
+        item: String,
+    },
     /// Close an issue; a new report of it opens it again.
-    Resolve { issue: String },
+    Resolve {
+        /// The issue's number.
+        issue: String,
+    },
     /// Open an issue again.
-    Reopen { issue: String },
+    Reopen {
+        /// The issue's number.
+        issue: String,
+    },
 }
 
 pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {

@@ -45,14 +45,15 @@ enum What {
 
 #[derive(Debug, Args)]
 struct Set {
+    /// The connector's id.
     connector: String,
     #[command(flatten)]
     level: Level,
     /// A file with the key; `-` is stdin.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// pending, connected or disconnected.
-    #[arg(long, value_name = "STATUS")]
+    /// Its state.
+    #[arg(long, value_name = "STATUS", value_parser = ["pending", "connected", "disconnected"])]
     status: Option<String>,
     /// Served by a platform key.
     #[arg(long, value_name = "true|false")]

@@ -62,13 +62,16 @@ enum What {
     Usual(Usual),
     /// List what a note was before, or show one of that with its content.
     History {
+        /// The note's path, such as `org/handbook.md`.
         path: String,
+        /// The content to show, as the list names it.
         revision: Option<i64>,
         #[command(flatten)]
         limit: Limit,
     },
     /// Bring back a removed note, or an earlier content of one.
     Restore {
+        /// The note's path, such as `org/handbook.md`.
         path: String,
         /// The content, as `history` names it; without one the newest.
         #[arg(long)]

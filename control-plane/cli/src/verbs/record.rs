@@ -44,6 +44,7 @@ pub(crate) struct Arguments {
 enum What {
     /// List a collection's records.
     List {
+        /// The collection's name.
         collection: String,
         /// The removed ones instead.
         #[arg(long)]
@@ -52,17 +53,26 @@ enum What {
         limit: Limit,
     },
     /// Show one record.
-    Show { collection: String, record: String },
+    Show {
+        /// The collection's name.
+        collection: String,
+        /// The record's id.
+        record: String,
+    },
     /// List what a record was before.
     History {
+        /// The collection's name.
         collection: String,
+        /// The record's id.
         record: String,
         #[command(flatten)]
         limit: Limit,
     },
     /// Bring back a removed record, or an earlier state of one.
     Restore {
+        /// The collection's name.
         collection: String,
+        /// The record's id.
         record: String,
         /// The state, as `history` names it; without one the newest.
         #[arg(long)]

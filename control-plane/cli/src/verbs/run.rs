@@ -44,22 +44,29 @@ enum What {
         /// Of this agent only.
         #[arg(long)]
         agent: Option<String>,
-        /// `open` or `ended` ones only.
-        #[arg(long)]
+        /// In this state only.
+        #[arg(long, value_parser = ["open", "ended"])]
         state: Option<String>,
         #[command(flatten)]
         limit: Limit,
     },
     /// Show a run and its calls.
     Show {
+        /// The run's id.
         run: String,
         #[command(flatten)]
         limit: Limit,
     },
     /// Show the calls as they are answered, until the run ends.
-    Follow { run: String },
+    Follow {
+        /// The run's id.
+        run: String,
+    },
     /// End a run; what it still does is cancelled.
-    End { run: String },
+    End {
+        /// The run's id.
+        run: String,
+    },
 }
 
 pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {

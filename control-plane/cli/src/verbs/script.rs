@@ -49,7 +49,12 @@ enum What {
         limit: Limit,
     },
     /// Show one with its source.
-    Show { agent: String, script: String },
+    Show {
+        /// Whose it is.
+        agent: String,
+        /// The script's name.
+        script: String,
+    },
 }
 
 pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {

@@ -59,6 +59,7 @@ enum What {
     Usual(Usual),
     /// Store a value, from stdin, a file, or typed unseen; never from the command line.
     Set {
+        /// The secret's name.
         name: String,
         /// Give it to this agent; can stand several times, and replaces who had it before.
         #[arg(long, value_name = "AGENT")]
@@ -71,19 +72,30 @@ enum What {
         file: Option<PathBuf>,
     },
     /// Give a secret to an agent.
-    Grant { name: String, agent: String },
+    Grant {
+        /// The secret's name.
+        name: String,
+        /// Who gets it.
+        agent: String,
+    },
     /// Take a secret from an agent.
-    Revoke { name: String, agent: String },
+    Revoke {
+        /// The secret's name.
+        name: String,
+        /// Who has it.
+        agent: String,
+    },
     /// List the agents' requests for secrets.
     Requests {
-        /// `pending`, `fulfilled` or `denied` ones only.
-        #[arg(long)]
+        /// With this status only.
+        #[arg(long, value_parser = ["pending", "fulfilled", "denied"])]
         status: Option<String>,
         #[command(flatten)]
         limit: Limit,
     },
     /// Answer a request with a value, from stdin, a file, or typed unseen.
     Fulfil {
+        /// The request's id.
         request: String,
         /// A file with the value; `-` is stdin.
         #[arg(long)]
@@ -94,6 +106,7 @@ enum What {
     },
     /// Refuse a request.
     Deny {
+        /// The request's id.
         request: String,
         /// What the agent is told.
         #[arg(long)]

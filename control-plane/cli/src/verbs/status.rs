@@ -347,7 +347,7 @@ INBOX  1 (issues 0, secret requests 1)
         );
         assert_eq!(
             whole(&parts)["errors"],
-            json!({"machines": {"code": "failed", "message": "the database did not answer"}})
+            json!({"machines": {"code": "unavailable", "message": "the database did not answer"}})
         );
     }
 }

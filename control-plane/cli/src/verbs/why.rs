@@ -20,7 +20,9 @@ const RUNS: [(&str, &str); 3] = [
 /// Which tool of which agent.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
+    /// The agent's id.
     agent: String,
+    /// A tool's name, or a connector's id.
     tool: String,
 }
 

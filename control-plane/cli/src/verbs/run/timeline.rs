@@ -58,6 +58,15 @@ impl Entry {
         }
     }
 
+    /// In one column what has no room on a narrow screen: whether it went wrong.
+    fn mark(&self) -> &'static str {
+        match (self.is_error, self.result.is_empty()) {
+            (true, _) => "E",
+            (false, false) => "x",
+            (false, true) => "",
+        }
+    }
+
     fn tone(&self) -> Tone {
         if self.is_error {
             Tone::Bad
@@ -116,6 +125,7 @@ pub(super) fn table(run: &Value, messages: &[Value]) -> Table {
         Heading::new("START", Role::Word),
         Heading::new("TOOK", Role::Number),
         Heading::new("TOOL", Role::Id),
+        Heading::new("E", Role::Word),
         Heading::new("SIZE", Role::Word),
         Heading::new("RESULT", Role::Text),
         Heading::new("CALL", Role::Text),
@@ -128,6 +138,7 @@ pub(super) fn table(run: &Value, messages: &[Value]) -> Table {
             Cell::new(&entry.start),
             Cell::new(&entry.took),
             Cell::toned(&entry.tool, tone),
+            Cell::toned(entry.mark(), tone),
             Cell::new(&entry.size),
             Cell::toned(&entry.result, tone),
             Cell::new(&entry.call),
@@ -186,19 +197,19 @@ mod tests {
         assert_eq!(
             table(&run(), &messages()).show(&screen),
             "\
-START      TOOK  TOOL           SIZE               RESULT                 CALL
-+1.0 s    12 ms  note_find      340 B                                     call_1
-+5.0 s    3.2 s  shell          64 KiB of 1.2 MiB  exit 3                 call_2
-+2m 08s  10.0 s  browser_click  90 B               no element matches t…  call_3
+START      TOOK  TOOL           E  SIZE               RESULT              CALL
++1.0 s    12 ms  note_find         340 B                                  call_1
++5.0 s    3.2 s  shell          x  64 KiB of 1.2 MiB  exit 3              call_2
++2m 08s  10.0 s  browser_click  E  90 B               no element matche…  call_3
 "
         );
         assert_eq!(
             table(&run(), &messages()).show(&Screen::of(40)),
             "\
-START      TOOK  TOOL
+START      TOOK  TOOL           E
 +1.0 s    12 ms  note_find
-+5.0 s    3.2 s  shell
-+2m 08s  10.0 s  browser_click
++5.0 s    3.2 s  shell          x
++2m 08s  10.0 s  browser_click  E
 "
         );
     }
