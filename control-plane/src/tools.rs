@@ -136,6 +136,8 @@ pub struct MachineResult {
     pub text: String,
     /// Bytes as produced, also where the machine cut them.
     pub original_bytes: u64,
+    /// Bytes at the end of `text` that its reader put after what the machine gave.
+    pub appended_bytes: usize,
     /// Exit code for the metadata.
     pub exit_code: Option<i32>,
     /// The text is a refusal or the end at a limit: it opens with `ERROR: `.

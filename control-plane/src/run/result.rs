@@ -31,6 +31,7 @@
 //! ```
 
 mod cap;
+mod cuts;
 mod filter;
 mod redact;
 mod stamp;
@@ -51,8 +52,8 @@ pub const MACHINE_SLACK_BYTES: u64 = 64 * 1024;
 pub struct Raw {
     text: String,
     original_bytes: u64,
-    /// The machine cut the text at its end.
-    cut: bool,
+    /// Where the machine's limit ended its text.
+    cut: Option<usize>,
     error: bool,
     exit_code: Option<i32>,
 }
@@ -64,7 +65,7 @@ impl Raw {
         Self {
             original_bytes: text.len() as u64,
             text,
-            cut: false,
+            cut: None,
             error: false,
             exit_code: None,
         }
@@ -83,9 +84,11 @@ impl Raw {
     #[must_use]
     pub fn machine(result: MachineResult, max_output_bytes: u64) -> Self {
         let length = result.text.len() as u64;
+        let end = result.text.len().saturating_sub(result.appended_bytes);
+        // A cut never splits a character, so it may end three bytes early.
+        let cut = result.original_bytes > length && end as u64 + 4 > max_output_bytes;
         Self {
-            // A cut never splits a character, so it may end three bytes early.
-            cut: result.original_bytes > length && length + 4 > max_output_bytes,
+            cut: cut.then_some(end),
             original_bytes: result.original_bytes.max(length),
             text: result.text,
             error: result.is_error,
@@ -146,7 +149,7 @@ mod tests {
                 text: "\u{1b}[1mhi\u{1b}[0m key-123456\0".to_owned(),
                 original_bytes: 20,
                 exit_code: Some(3),
-                is_error: false,
+                ..MachineResult::default()
             },
             131_072,
         );

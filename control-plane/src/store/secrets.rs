@@ -15,6 +15,8 @@ use crate::vault::{Sealed, Vault};
 
 /// Fewest bytes of a value: a shorter one would be taken out of every text by accident.
 pub const MIN_VALUE: usize = 6;
+/// Fewest different characters of a value: rows of one mark stand in many texts.
+const MIN_DIFFERENT: usize = 3;
 /// Most bytes of a value: 64 KiB.
 pub const MAX_VALUE: usize = 65_536;
 
@@ -65,6 +67,24 @@ pub fn check_value(value: &str) -> Result<(), String> {
         return Err(format!(
             "has {} bytes, at most {MAX_VALUE} are allowed",
             value.len()
+        ));
+    }
+    let seen: usize = value.split_whitespace().map(str::len).sum();
+    if seen < MIN_VALUE {
+        return Err(format!(
+            "has {seen} bytes beside white space, at least {MIN_VALUE} are needed: it would be taken out of every text by accident"
+        ));
+    }
+    let different: BTreeSet<char> = value.chars().filter(|c| !c.is_whitespace()).collect();
+    if different.len() < MIN_DIFFERENT {
+        return Err(format!(
+            "has {} different {}, at least {MIN_DIFFERENT} are needed: it would be taken out of every text by accident",
+            different.len(),
+            if different.len() == 1 {
+                "character"
+            } else {
+                "characters"
+            }
         ));
     }
     if value.contains('\0') {
@@ -377,12 +397,27 @@ mod tests {
             "has 5 bytes, at least 6 are needed: a shorter one would be taken out of every text by accident"
         );
         assert_eq!(check_value("abcdef"), Ok(()));
-        assert_eq!(check_value("ééé"), Ok(()));
-        assert_eq!(check_value(&"a".repeat(65_536)), Ok(()));
+        assert_eq!(check_value("éàü"), Ok(()));
+        assert_eq!(check_value(&"abcd".repeat(16_384)), Ok(()));
         assert_eq!(
             check_value(&"a".repeat(65_537)).unwrap_err(),
             "has 65537 bytes, at most 65536 are allowed"
         );
         assert!(check_value("abc\0def").is_err());
+    }
+
+    #[test]
+    fn a_value_that_many_texts_hold_is_refused() {
+        assert_eq!(
+            check_value("  \n a b c d \t ").unwrap_err(),
+            "has 4 bytes beside white space, at least 6 are needed: it would be taken out of every text by accident"
+        );
+        assert!(check_value("        ").is_err());
+        assert_eq!(
+            check_value("--------").unwrap_err(),
+            "has 1 different character, at least 3 are needed: it would be taken out of every text by accident"
+        );
+        assert!(check_value("=-=-=-=-").is_err());
+        assert_eq!(check_value("abcabc"), Ok(()));
     }
 }

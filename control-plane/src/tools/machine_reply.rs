@@ -27,7 +27,8 @@ pub(super) fn command(names: &MachineCallNames, reply: Reply) -> Result<MachineR
                 result.text.push('\n');
             }
             result.text.push_str(&line);
-            result.original_bytes += (result.text.len() - before) as u64;
+            result.appended_bytes = result.text.len() - before;
+            result.original_bytes += result.appended_bytes as u64;
         }
     }
     Ok(result)
@@ -66,6 +67,7 @@ fn read(reply: Reply) -> Result<MachineResult, ToolError> {
         original_bytes: around + reply.original_bytes.max(output.len() as u64),
         exit_code: reply.exit_code.filter(|_| !is_error),
         is_error,
+        appended_bytes: 0,
         text,
     })
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::validation::whole_number;
-use super::{Answer, Cx, Family, Filter, Offered, Place, Tool, ToolError};
+use super::{Answer, Cx, Family, Filter, Offered, Place, Redact, Tool, ToolError};
 use crate::store::access::Access;
 use crate::store::notes::{self, Found, Level};
 use crate::store::time::rfc3339;
@@ -85,7 +85,7 @@ impl Tool for NoteFind {
             notes::search(cx.db, &cx.caller.agent, query.as_ref(), level, args.limit).await?;
         let notes = found
             .into_iter()
-            .filter_map(|note| listed(note, query.as_ref()))
+            .filter_map(|note| listed(note, query.as_ref(), cx.words))
             .collect();
         Ok(Answer::Text(serde_json::to_string(&Notes { notes })?))
     }
@@ -103,9 +103,10 @@ fn read_query(text: &str) -> Result<Option<Query>, ToolError> {
     words::parse(text).map(Some).map_err(ToolError::invalid)
 }
 
-fn listed(note: Found, query: Option<&Query>) -> Option<Listed> {
+fn listed(note: Found, query: Option<&Query>, words: &dyn Redact) -> Option<Listed> {
     let level = Level::parse(&note.level)?;
-    let excerpt = excerpt(&note.body, query);
+    // Before it is cut and its white space joined: a part of a value would be known no more.
+    let excerpt = excerpt(&words.redact(&note.body), query);
     let place = notes::Place {
         level,
         owner: note.owner,

@@ -228,12 +228,16 @@ fn drain(outputs: &mut [Output<'_>], buffer: &mut [u8]) {
     }
 }
 
+/// Characters of a command line that are shown.
+const SHOWN: usize = 120;
+
 /// A living process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     /// Its id.
     pub pid: i32,
-    /// Its command line, or its name in brackets; one line, cut to 120 characters.
+    /// Its command line, or its name in brackets; one line of at most 120 characters, and `…`
+    /// for what it has beyond them.
     pub command: String,
 }
 
@@ -257,13 +261,24 @@ impl Process {
         } else {
             words.join(" ")
         };
-        let command = command
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .take(120)
-            .collect();
-        Some(Self { pid, command })
+        Some(Self {
+            pid,
+            command: shown(&command),
+        })
     }
+}
+
+/// A command line on one line. Whoever redacts it knows by the ellipsis that it was cut.
+fn shown(command: &str) -> String {
+    let mut line: String = command
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(SHOWN)
+        .collect();
+    if command.chars().nth(SHOWN).is_some() {
+        line.push('…');
+    }
+    line
 }
 
 /// Living descendants of this process, by id. With [`adopt_orphans`] that is
@@ -417,6 +432,13 @@ fn make_nonblocking(pipe: impl AsFd) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cut_command_line_ends_in_an_ellipsis() {
+        assert_eq!(shown("sleep\n1"), "sleep 1");
+        assert_eq!(shown(&"b".repeat(120)), "b".repeat(120));
+        assert_eq!(shown(&"b".repeat(121)), format!("{}…", "b".repeat(120)));
+    }
 
     #[test]
     fn signals_have_their_names() {

@@ -1,6 +1,7 @@
 //! `/v1/events`: what happened, in order: pages that wait for the next event, or a stream.
 
 mod stream;
+mod words;
 
 use std::time::Duration;
 
@@ -117,7 +118,7 @@ async fn next_page(api: &Api, after: i64, limit: usize, wait: Duration) -> Resul
         match events::page(api.engine.pool(), after, limit).await {
             Ok((found, more)) if !found.is_empty() => {
                 let next = more.then(|| found.last().map(|event| event.seq)).flatten();
-                let events = found.into_iter().map(EventView::from).collect();
+                let events = words::redacted(api, found).await?;
                 return Ok(Page {
                     events,
                     next,

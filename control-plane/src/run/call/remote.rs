@@ -374,6 +374,7 @@ fn plain(_: &MachineCallNames, reply: Reply) -> Result<MachineResult, ToolError>
         original_bytes: reply.original_bytes.max(text.len() as u64),
         exit_code: reply.exit_code.filter(|_| reply.error.is_none()),
         is_error: reply.error.is_some(),
+        appended_bytes: 0,
         text,
     })
 }

@@ -4,41 +4,74 @@ mod page;
 mod terminal;
 
 use super::Raw;
+use super::cuts::{Cuts, is_sign};
 use crate::tools::Filter;
 
 /// A result that its tool's filter has seen.
 #[derive(Debug)]
 pub struct Filtered {
     pub(super) text: String,
+    pub(super) cuts: Cuts,
+    /// What came in and its cuts, where the filter changed it.
+    pub(super) raw: Option<(String, Cuts)>,
     pub(super) filter: Filter,
     pub(super) original_bytes: u64,
+    /// The machine's limit ended it.
     pub(super) cut: bool,
     pub(super) error: bool,
     pub(super) exit_code: Option<i32>,
 }
 
 impl Raw {
-    /// Applies the filter. U+0000, which PostgreSQL can't hold, becomes U+FFFD first.
+    /// Applies the filter. U+0000, which PostgreSQL can't hold, becomes U+FFFD first, and so do
+    /// the noncharacters that sign cuts.
     #[must_use]
     pub fn filter(self, filter: Filter) -> Filtered {
-        let text = if self.text.contains('\0') {
-            self.text.replace('\0', "\u{fffd}")
+        let refused = |c: char| c == '\0' || is_sign(c);
+        // Each of them may be shorter than what stands in its place.
+        let end = self
+            .cut
+            .map(|end| replaced(&self.text[..end], refused).len());
+        let text = if self.text.contains(refused) {
+            replaced(&self.text, refused)
         } else {
             self.text
         };
-        let text = match filter {
-            Filter::None => text,
-            Filter::Terminal => terminal::resolve(&text),
-            Filter::TerminalFolded => terminal::fold(&terminal::resolve(&text)),
-            Filter::Page => page::clean(&text),
-        };
+        let found = Cuts::find(&text, end);
+        let (shown, cuts) = shown(text.clone(), &found, filter);
+        let raw = (shown != text).then_some((text, found));
         Filtered {
-            text,
+            text: shown,
+            cuts,
+            raw,
             filter,
             original_bytes: self.original_bytes,
-            cut: self.cut,
+            cut: self.cut.is_some(),
             error: self.error,
             exit_code: self.exit_code,
         }
     }
+}
+
+fn replaced(text: &str, refused: impl Fn(char) -> bool) -> String {
+    text.chars()
+        .map(|c| if refused(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
+fn apply(text: String, filter: Filter) -> String {
+    match filter {
+        Filter::None => text,
+        Filter::Terminal => terminal::resolve(&text),
+        Filter::TerminalFolded => terminal::fold(&terminal::resolve(&text)),
+        Filter::Page => page::clean(&text),
+    }
+}
+
+/// What a filter makes of a text, and where its cuts are then.
+pub(super) fn shown(text: String, cuts: &Cuts, filter: Filter) -> (String, Cuts) {
+    if cuts.is_empty() {
+        return (apply(text, filter), Cuts::default());
+    }
+    Cuts::read(&apply(cuts.sign(&text), filter))
 }

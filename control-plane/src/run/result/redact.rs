@@ -5,15 +5,18 @@ mod finder;
 mod forms;
 mod spans;
 mod values;
+mod view;
 
 use secrecy::SecretString;
 
-use super::Filtered;
+use super::cuts::Cuts;
+use super::{Filtered, filter};
 use crate::tools::Filter;
-use edges::{Cuts, Edges};
+use edges::Edges;
 use finder::Finder;
 use spans::Spans;
 use values::{Opened, Values};
+use view::View;
 
 /// A value that no message may hold.
 #[derive(Debug)]
@@ -88,49 +91,54 @@ impl Redactor {
     /// then of the longest.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
-        self.masked(text, Cuts::default())
-            .unwrap_or_else(|| text.to_owned())
+        self.masked(text, &Cuts::default())
+            .map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
     /// [`Redactor::apply`] on the last part of a longer text, which may begin inside a value.
     #[must_use]
     pub fn apply_to_tail(&self, text: &str) -> String {
-        let cuts = Cuts {
-            start: true,
-            ..Cuts::default()
-        };
-        self.masked(text, cuts).unwrap_or_else(|| text.to_owned())
+        self.masked(text, &Cuts::tail())
+            .map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
     /// Whether [`Redactor::apply`] would leave a text as it is.
     #[must_use]
     pub fn finds_nothing(&self, text: &str) -> bool {
-        self.masked(text, Cuts::default()).is_none()
+        self.masked(text, &Cuts::default()).is_none()
     }
 
-    /// `None` when nothing has to go.
-    fn masked(&self, text: &str, cuts: Cuts) -> Option<String> {
+    /// The text without secrets, and where its cuts are then; `None` when nothing has to go.
+    fn masked(&self, text: &str, cuts: &Cuts) -> Option<(String, Cuts)> {
         let finder = self.finder.as_ref()?;
         let mut opened = Opened::new(&self.values);
         let mut spans = Spans::default();
-        finder.spans(text, &mut opened, &mut spans);
-        self.edges.spans(text, cuts, &mut opened, &mut spans);
+        for view in views(text, cuts) {
+            let mut found = Spans::default();
+            finder.spans(&view.bytes, &mut opened, &mut found);
+            self.edges
+                .spans(&view.bytes, &view.cuts, &mut opened, &mut found);
+            spans.add_all(found, |start, end| view.in_text(start, end));
+        }
         if spans.is_empty() {
             return None;
         }
         let mut out = String::with_capacity(text.len());
         let mut copied = 0;
+        let mut moved = cuts.clone();
         spans.each(|start, end, value| {
             out.push_str(&text[copied..start]);
+            let before = out.len();
             if let Some(value) = value {
                 out.push_str("[redacted:");
                 out.push_str(self.values.name(value));
                 out.push(']');
             }
+            moved.replace(cuts, (start, end), (before, out.len()));
             copied = end;
         });
         out.push_str(&text[copied..]);
-        Some(out)
+        Some((out, moved))
     }
 }
 
@@ -139,15 +147,16 @@ impl Filtered {
     /// secrets that came meanwhile.
     #[must_use]
     pub fn redact(&self, redactor: &Redactor) -> Redacted {
-        let cuts = Cuts {
-            start: false,
-            end: self.cut,
-            middle: true,
-        };
+        // A filter may write over a part of a value, which is known only before.
+        let raw = self.raw.as_ref();
+        let masked = raw.and_then(|(text, cuts)| redactor.masked(text, cuts));
+        let shown = masked.map(|(text, cuts)| filter::shown(text, &cuts, self.filter));
+        let (text, cuts) = shown
+            .as_ref()
+            .map_or((&self.text, &self.cuts), |(text, cuts)| (text, cuts));
+        let masked = redactor.masked(text, cuts);
         Redacted {
-            text: redactor
-                .masked(&self.text, cuts)
-                .unwrap_or_else(|| self.text.clone()),
+            text: masked.map_or_else(|| text.clone(), |(text, _)| text),
             filter: self.filter,
             original_bytes: self.original_bytes,
             cut: self.cut,
@@ -156,6 +165,24 @@ impl Filtered {
             version: redactor.version,
         }
     }
+}
+
+/// The text and what its readers make of it.
+fn views<'a>(text: &'a str, cuts: &'a Cuts) -> Vec<View<'a>> {
+    let text = View::of(text, cuts);
+    let unescaped = text.unescaped();
+    let mut decoded = vec![text.unwrapped(), text.unplussed(), text.unquoted()];
+    if let Some(quoted) = decoded[1].as_ref() {
+        decoded.push(quoted.unquoted());
+    }
+    if let Some(unescaped) = &unescaped {
+        decoded.push(unescaped.unwrapped());
+        decoded.push(unescaped.unescaped());
+    }
+    let mut views = vec![text];
+    views.extend(unescaped);
+    views.extend(decoded.into_iter().flatten());
+    views
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use tokio::time::{Instant, sleep};
 
-use super::EventView;
+use super::{EventView, words};
 use crate::http::Api;
 use crate::http::error::ApiError;
+use crate::run::error::RunError;
 use crate::store::events;
 use crate::store::events::feed::Woken;
 use crate::telemetry::chain;
@@ -108,12 +109,12 @@ impl Reader {
         }
     }
 
-    async fn fill(&mut self) -> sqlx::Result<()> {
+    async fn fill(&mut self) -> Result<(), RunError> {
         let (found, _) = events::page(self.api.engine.pool(), self.after, PAGE).await?;
-        for event in found {
+        for event in words::redacted(&self.api, found).await? {
             self.after = event.seq;
             self.beyond = self.beyond.max(event.seq);
-            self.ready.push_back(written(event.into()));
+            self.ready.push_back(written(event));
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ impl<'a> DataUrl<'a> {
         }
         let payload = &after[head_length + 1..];
         let end = payload
-            .find(|c: char| c.is_whitespace() || "\"'<>()`\\{}|".contains(c))
+            .find(|c: char| super::is_sign(c) || c.is_whitespace() || "\"'<>()`\\{}|".contains(c))
             .unwrap_or(payload.len());
         let payload = &payload[..end];
         let base64 = head.to_ascii_lowercase().ends_with(";base64");

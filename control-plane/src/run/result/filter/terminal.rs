@@ -3,6 +3,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use super::is_sign;
+
 /// Equal lines in a row from which they are folded.
 const FOLD_FROM: usize = 10;
 /// Farthest column a cursor movement may open beyond the end of a line.
@@ -25,6 +27,7 @@ pub(super) fn resolve(text: &str) -> String {
             '\u{9b}' => control_sequence(&mut chars, &mut screen),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => control_string(&mut chars),
             '\t' => screen.put(c),
+            c if is_sign(c) => screen.signs.push((screen.column, c)),
             c if (c as u32) < 0x20 || c == '\u{7f}' || is_c1(c) => {}
             c => screen.put(c),
         }
@@ -46,6 +49,8 @@ struct Screen {
     done: String,
     line: Vec<char>,
     column: usize,
+    /// Signs of cuts in the line, before the cell of a column.
+    signs: Vec<(usize, char)>,
 }
 
 impl Screen {
@@ -60,8 +65,21 @@ impl Screen {
         self.column += 1;
     }
 
+    fn end_line(&mut self) {
+        let mut signs = std::mem::take(&mut self.signs);
+        signs.sort_by_key(|&(column, _)| column);
+        let mut signs = signs.into_iter().peekable();
+        for (column, c) in self.line.drain(..).enumerate() {
+            while let Some((_, sign)) = signs.next_if(|&(at, _)| at <= column) {
+                self.done.push(sign);
+            }
+            self.done.push(c);
+        }
+        self.done.extend(signs.map(|(_, sign)| sign));
+    }
+
     fn new_line(&mut self) {
-        self.done.extend(self.line.drain(..));
+        self.end_line();
         self.done.push('\n');
         self.column = 0;
     }
@@ -83,7 +101,7 @@ impl Screen {
     }
 
     fn finish(mut self) -> String {
-        self.done.extend(self.line);
+        self.end_line();
         self.done
     }
 }
@@ -213,6 +231,14 @@ mod tests {
         check("downloading\r\u{1b}[Kdone", "done");
         check("abc\u{1b}[2Kd", "   d");
         check("a\u{1b}[3Cb\u{1b}[1Gz", "z   b");
+    }
+
+    #[test]
+    fn a_sign_stays_before_the_cell_that_it_came_to() {
+        check("......\rabc\u{fdd0}", "abc\u{fdd0}...");
+        check("\u{fdd1}ab\r..c\n", "\u{fdd1}..c\n");
+        check("abc\u{fdd0}\r\u{1b}[K", "\u{fdd0}");
+        check("a\u{1b}[1m\u{fdd0}", "a\u{fdd0}");
     }
 
     #[test]

@@ -2,22 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::super::cuts::Cuts;
 use super::spans::Spans;
 use super::values::{FormId, Opened, Values};
 
 /// Bytes of a form's beginning or end by which it is found.
 const KEY: usize = 6;
-
-/// Where a text was cut.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cuts {
-    /// Its beginning is missing.
-    pub(super) start: bool,
-    /// Its end is missing.
-    pub(super) end: bool,
-    /// Something in the middle is, and a line says so (see [`seams`]).
-    pub(super) middle: bool,
-}
 
 /// Forms by their first and last bytes.
 #[derive(Default)]
@@ -57,23 +47,14 @@ impl Edges {
 
     /// Adds the parts of values at the cuts of a text, and those of some length before each ellipsis, by which
     /// programs tell that they cut something.
-    pub(super) fn spans(&self, text: &str, cuts: Cuts, opened: &mut Opened<'_>, spans: &mut Spans) {
-        let bytes = text.as_bytes();
-        let (mut ends, mut starts) = (Vec::new(), Vec::new());
-        if cuts.start {
-            starts.push(0);
-        }
-        if cuts.end {
-            ends.push(bytes.len());
-        }
-        if cuts.middle {
-            for (head_end, tail_start) in seams(text) {
-                // The line break before the line may be the value's or the line's own.
-                ends.extend([head_end.saturating_sub(1), head_end]);
-                starts.push(tail_start);
-            }
-        }
-        for &end in &ends {
+    pub(super) fn spans(
+        &self,
+        bytes: &[u8],
+        cuts: &Cuts,
+        opened: &mut Opened<'_>,
+        spans: &mut Spans,
+    ) {
+        for &end in &cuts.ends {
             let length = short(end.min(KEY - 1), |length| {
                 self.short_heads.contains(&bytes[end - length..end])
             });
@@ -81,7 +62,7 @@ impl Edges {
                 spans.add_nameless(end - length, end);
             }
         }
-        for &start in &starts {
+        for &start in &cuts.starts {
             let most = (bytes.len() - start).min(KEY - 1);
             let length = short(most, |length| {
                 self.short_tails.contains(&bytes[start..start + length])
@@ -90,10 +71,11 @@ impl Edges {
                 spans.add_nameless(start, start + length);
             }
         }
-        ends.extend(text.match_indices('…').map(|(at, _)| at));
+        let mut ends = cuts.ends.clone();
+        ends.extend(ellipses(bytes));
         ends.sort_unstable();
         self.long_heads(bytes, &ends, opened, spans);
-        for start in starts {
+        for &start in &cuts.starts {
             self.long_tails(bytes, start, opened, spans);
         }
     }
@@ -160,35 +142,10 @@ fn short(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     (1..=most).rev().find(|&length| holds(length))
 }
 
-/// Where the middle of an output was left out: the end of what is before the line that says
-/// so, and the start of what is after it. The line is the one of `guilds-code`.
-fn seams(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
-    const OPENING: &str = "[… ";
-    text.match_indices(OPENING).filter_map(|(at, _)| {
-        let line = text[at..].split('\n').next().unwrap_or_default();
-        let opens_line = at == 0 || text.as_bytes()[at - 1] == b'\n';
-        let is_marker = line.ends_with(" …]") && line.contains(" left out here; ");
-        (opens_line && is_marker).then(|| (at, (at + line.len() + 1).min(text.len())))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::seams;
-
-    #[test]
-    fn a_seam_is_a_whole_line_of_its_own() {
-        let text = "head\n[… 5 bytes and 1 line left out here; the whole output is in ~/a …]\ntail";
-        let found: Vec<_> = seams(text).collect();
-        let start = text.find("tail").unwrap();
-        assert_eq!(found, [(5, start)]);
-        assert_eq!(seams("[… 5 bytes left out here; x …]").count(), 1);
-        for other in [
-            "a [… 5 left out here; x …]\n",
-            "[… 5 left out here; x\n",
-            "[…]",
-        ] {
-            assert_eq!(seams(other).count(), 0, "{other}");
-        }
-    }
+fn ellipses(text: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let sign = "…".as_bytes();
+    text.windows(sign.len())
+        .enumerate()
+        .filter(move |(_, window)| *window == sign)
+        .map(|(at, _)| at)
 }

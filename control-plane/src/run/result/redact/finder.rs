@@ -59,7 +59,7 @@ impl Finder {
     }
 
     /// Adds the occurrences in a text.
-    pub(super) fn spans(&self, text: &str, opened: &mut Opened<'_>, spans: &mut Spans) {
+    pub(super) fn spans(&self, text: &[u8], opened: &mut Opened<'_>, spans: &mut Spans) {
         let mut suspects = BTreeSet::new();
         for found in self.automaton.find_overlapping_iter(text) {
             let Pattern { form, whole } = &self.patterns[found.pattern().as_usize()];
@@ -71,7 +71,7 @@ impl Finder {
         }
         for form in suspects {
             let sought = opened.form(form);
-            each_occurrence(text.as_bytes(), sought.as_bytes(), |start, end| {
+            each_occurrence(text, sought.as_bytes(), |start, end| {
                 spans.add(start, end, form.value);
             });
         }

@@ -27,9 +27,18 @@ pub(super) fn of(value: &str) -> Vec<String> {
     forms
 }
 
-/// The value, as a terminal shows its line ends, and without those at its end.
+/// The value, as a terminal shows its line ends, and without those at its end; on one line, where
+/// a reader joins white space or writes a space for each control character.
 fn as_shown(value: &str) -> Vec<String> {
     let mut shown = vec![value.to_owned()];
+    for line in [
+        joined(value.split_whitespace()),
+        joined(value.split_ascii_whitespace()),
+    ] {
+        if line.len() >= MIN_FORM {
+            shown.push(line);
+        }
+    }
     if value.contains('\r') {
         shown.push(value.replace("\r\n", "\n"));
     }
@@ -40,7 +49,18 @@ fn as_shown(value: &str) -> Vec<String> {
             shown.push(trimmed);
         }
     }
+    for at in 0..shown.len() {
+        if shown[at].contains(char::is_control) {
+            shown.push(shown[at].replace(char::is_control, " "));
+        }
+    }
+    shown.sort_unstable();
+    shown.dedup();
     shown
+}
+
+fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// What writers of JSON make of a text between its quotes.

@@ -58,6 +58,18 @@ impl Spans {
         });
     }
 
+    /// Adds spans of another text, each where `place` says that it stands in this one.
+    pub(super) fn add_all(&mut self, other: Self, place: impl Fn(usize, usize) -> (usize, usize)) {
+        self.spans.extend(other.spans.into_iter().map(|span| {
+            let (start, end) = place(span.start, span.end);
+            let name = span.name.map(|name| {
+                let (start, end) = place(name.start, name.end);
+                Name { start, end, ..name }
+            });
+            Span { start, end, name }
+        }));
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }

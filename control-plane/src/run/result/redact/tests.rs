@@ -1,9 +1,12 @@
 //! Tests of the redactor: every form, overlaps, and parts of values at cuts.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
 
 use super::super::Raw;
 use super::*;
+use crate::tools::MachineResult;
 
 fn redactor(secrets: &[(&str, &str)]) -> Redactor {
     let secrets = secrets
@@ -99,11 +102,17 @@ fn a_redacted_text_has_nothing_left_to_redact() {
     assert!(redactor.finds_nothing(&once));
 }
 
+fn cut_text(text: &str, cut: bool) -> Raw {
+    Raw {
+        cut: cut.then_some(text.len()),
+        ..Raw::text(text.to_owned())
+    }
+}
+
 /// A result that its machine cut at the end when `cut`.
 #[track_caller]
 fn check_cut(secrets: &[(&str, &str)], text: &str, cut: bool, expected: &str) {
-    let mut filtered = Raw::text(text.to_owned()).filter(Filter::None);
-    filtered.cut = cut;
+    let filtered = cut_text(text, cut).filter(Filter::None);
     assert_eq!(filtered.redact(&redactor(secrets)).text, expected);
 }
 
@@ -132,8 +141,7 @@ fn a_cut_text_never_ends_in_a_part_of_a_secret() {
         } else {
             "cat: [redacted:PEM]"
         };
-        let mut filtered = Raw::text(format!("cat: {}", &PEM[..end])).filter(Filter::None);
-        filtered.cut = true;
+        let filtered = cut_text(&format!("cat: {}", &PEM[..end]), true).filter(Filter::None);
         assert_eq!(filtered.redact(&redactor).text, expected);
     }
 }
@@ -243,8 +251,7 @@ fn a_value_that_repeats_itself_is_no_trap() {
     let secret = "a".repeat(9_000);
     let redactor = redactor(&[("A", &secret)]);
     assert_eq!(redactor.apply(&"a".repeat(30_000)), "[redacted:A]");
-    let mut filtered = Raw::text(format!("{}…", "a".repeat(8_000))).filter(Filter::None);
-    filtered.cut = true;
+    let filtered = cut_text(&format!("{}…", "a".repeat(8_000)), true).filter(Filter::None);
     assert_eq!(filtered.redact(&redactor).text, "[redacted:A]…");
 }
 
@@ -302,8 +309,7 @@ fn no_value_and_no_part_at_a_cut_stays() {
                 at += 1;
             }
             let (head, tail) = value.split_at(at);
-            let mut filtered = Raw::text(format!("({head}")).filter(Filter::None);
-            filtered.cut = true;
+            let filtered = cut_text(&format!("({head}"), true).filter(Filter::None);
             let left = filtered.redact(&redactor).text;
             assert!(only_a_mark(&left, "(", ""), "{round}: {left:?}");
             let left = redactor.apply_to_tail(&format!("{tail})"));
@@ -316,4 +322,126 @@ fn only_a_mark(text: &str, before: &str, after: &str) -> bool {
     ["", "[redacted:A]", "[redacted:B]", "[redacted:C]"]
         .iter()
         .any(|mark| text == format!("{before}{mark}{after}"))
+}
+
+/// 40 bytes of which no six stand twice.
+const V: &str = "q7Zp2Kx9Lm4Wd8Rt3Yb6Nf1Hc5Vg0Js-UaEeIoTw";
+
+/// The longest part of [`V`] that stands in a text.
+fn longest_part(text: &str) -> usize {
+    (1..=V.len())
+        .rev()
+        .find(|length| (0..=V.len() - length).any(|at| text.contains(&V[at..at + length])))
+        .unwrap_or(0)
+}
+
+#[test]
+fn what_is_appended_to_a_cut_text_hides_no_part() {
+    let result = MachineResult {
+        text: format!("..{}\n[exit 3]", &V[..39]),
+        original_bytes: 1_000,
+        appended_bytes: "\n[exit 3]".len(),
+        ..MachineResult::default()
+    };
+    let filtered = Raw::machine(result, 41).filter(Filter::Terminal);
+    assert_eq!(
+        filtered.redact(&redactor(&[("K", V)])).text,
+        "..[redacted:K]\n[exit 3]"
+    );
+}
+
+#[test]
+fn a_filter_moves_no_part_away_from_its_cut() {
+    let redactor = redactor(&[("K", V)]);
+    let redact = |raw: Raw| {
+        let filtered = raw.filter(Filter::TerminalFolded);
+        filtered.redact(&redactor).text
+    };
+    let dots = ".".repeat(60);
+    assert_eq!(
+        redact(cut_text(&format!("{dots}\r{}", &V[..39]), true)),
+        // As many cells as the mark has are written over, not as many as the part.
+        format!("[redacted:K]{}", ".".repeat(48))
+    );
+    // A whole value, too.
+    assert!(longest_part(&redact(Raw::text(format!("{V}\r.")))) < 6);
+    // Colours inside the part, and a tail whose first cells are written over.
+    assert_eq!(
+        redact(cut_text(
+            &format!("{}\u{1b}[1m{}", &V[..20], &V[20..39]),
+            true
+        )),
+        "[redacted:K]"
+    );
+    let seam = |head: &str, tail: &str| Raw::text(format!("{head}\n{SEAM}\n{tail}"));
+    assert!(longest_part(&redact(seam("head", &format!("{}\r..", &V[4..])))) < 6);
+    // One line of progress, left out in the middle at any place.
+    let line = format!("\r{}\r{V}", ".".repeat(100)).repeat(6);
+    for (from, to) in (200..350).zip(400..550) {
+        let text = redact(seam(&line[..from], &line[to..]));
+        assert!(longest_part(&text) < 6, "{from}: {text}");
+    }
+}
+
+#[test]
+fn a_value_of_several_lines_goes_when_its_white_space_is_joined() {
+    let pem = [("PEM", PEM)];
+    let spaced = PEM.replace('\n', " ");
+    check(&pem, &format!("x {spaced} y"), "x [redacted:PEM] y");
+    check(
+        &[("K", "one\r\n\ttwo  three")],
+        "<one two three>",
+        "<[redacted:K]>",
+    );
+    check(
+        &[("K", "one\r\n\ttwo  three")],
+        "<one   two  three>",
+        "<[redacted:K]>",
+    );
+    check(&pem, &format!("x {}…", &spaced[..40]), "x [redacted:PEM]…");
+}
+
+#[test]
+fn every_encoder_of_percent_and_json_is_undone() {
+    let value = [("K", "a~b*c/d e+f&g<h'i\"j")];
+    for text in [
+        // A form, as browsers and Java write it; encodeURI; both in lower case, mixed.
+        "a%7Eb*c%2Fd+e%2Bf%26g%3Ch%27i%22j",
+        "a%7eb*c%2fd+e%2bf%26g%3ch%27i%22j",
+        "a~b*c/d%20e+f&g%3Ch'i%22j",
+        "%61~b*c%2Fd%20e%2bf%26g%3ch%27i%22j",
+        // .NET, PHP, Gson.
+        r"a~b*c/d e\u002Bf\u0026g\u003Ch\u0027i\u0022j",
+        r"a~b*c\/d e+f\u0026g\u003ch\u0027i\u0022j",
+        r#"a~b*c/d e+f\x26g<h\'i\"j"#,
+        r"a~b*c/d e\\u002Bf\\u0026g\\u003Ch\\u0027i\\u0022j",
+    ] {
+        check(&value, &format!("({text})"), "([redacted:K])");
+    }
+    // Cut inside an escape.
+    check_cut(&value, "see a%7Eb*c%2Fd+e%2", true, "see [redacted:K]%2");
+    check_cut(
+        &value,
+        r"see a~b*c/d e\u002",
+        true,
+        r"see [redacted:K]\u002",
+    );
+}
+
+#[test]
+fn wrapped_base64_is_read_on_one_line() {
+    // 76 characters a line, as MIME has it; the value begins on the first line and ends on the third.
+    let text = STANDARD.encode(format!("{}{PEM}{}", "x".repeat(30), "y".repeat(30)));
+    for (width, end) in [(76, "\n"), (64, "\r\n"), (76, "\n  "), (76, "\\n")] {
+        let lines: Vec<_> = text
+            .as_bytes()
+            .chunks(width)
+            .map(String::from_utf8_lossy)
+            .collect();
+        let wrapped = lines.join(end);
+        let left = redactor(&[("PEM", PEM)]).apply(&wrapped);
+        let (head, tail) = left.split_once("[redacted:PEM]").unwrap();
+        assert_eq!(head, "eHh4".repeat(10));
+        assert!(tail.len() < 50 && tail.contains("l5eXl5eXl5eX"), "{tail}");
+    }
 }
