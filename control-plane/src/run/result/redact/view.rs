@@ -10,11 +10,13 @@ const WRAPPED: usize = 32;
 /// Longest escape: `\u1234`.
 const LONGEST_ESCAPE: usize = 6;
 
+type Places = Vec<(usize, usize)>;
+
 /// Bytes, and where each of them comes from.
 pub(super) struct View<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
     /// Start and end in the text of each byte; `None` when the bytes are the text.
-    places: Option<Vec<(usize, usize)>>,
+    places: Option<Places>,
     pub(super) cuts: Cow<'a, Cuts>,
 }
 
@@ -94,7 +96,7 @@ impl<'a> View<'a> {
         mut rewrite: impl FnMut(usize, &[u8]) -> Option<(usize, Decoded)>,
     ) -> Option<View<'static>> {
         let bytes: &[u8] = &self.bytes;
-        let mut view: Option<(Vec<u8>, Vec<(usize, usize)>)> = None;
+        let mut view: Option<(Vec<u8>, Places)> = None;
         let mut at = 0;
         while at < bytes.len() {
             let (length, decoded) = match rewrite(at, bytes) {
