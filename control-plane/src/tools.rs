@@ -112,8 +112,10 @@ pub struct MachineCall {
     pub kind: Kind,
     /// The helper's verb.
     pub verb: &'static str,
-    /// What the helper is told. The path of a call sets `max_output_bytes`.
+    /// What the helper is told. The path of a call sets `env` and `max_output_bytes`.
     pub request: CallRequest,
+    /// Whether the agent's secrets are in the environment of what it runs.
+    pub with_secrets: bool,
     /// Turns the helper's reply into the raw result.
     pub read: fn(&MachineCallNames, Reply) -> Result<MachineResult, ToolError>,
     /// Names the reader may need.

@@ -44,6 +44,7 @@ mod repository;
 mod run_start;
 mod script_runs;
 mod scripts;
+mod secret_delivery;
 mod secret_grants;
 mod secret_requests;
 mod secrets_at_rest;

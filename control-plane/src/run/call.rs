@@ -4,6 +4,7 @@
 //! to `remote`, which asks the machine; `wait` answers a call that someone else runs.
 
 mod claim;
+mod environment;
 mod execute;
 mod handler;
 mod message;

@@ -26,6 +26,7 @@ pub(super) fn call(verb: &'static str, args: &impl Serialize) -> Result<MachineC
             max_output_bytes: 0,
             script: None,
         },
+        with_secrets: false,
         read: machine_reply::page,
         names: MachineCallNames {
             script: String::new(),

@@ -86,6 +86,7 @@ pub fn script_call(script: &Script, arguments: &RawValue) -> MachineCall {
                 source: script.source.clone(),
             }),
         },
+        with_secrets: true,
         read: machine_reply::command,
         names: MachineCallNames {
             script: script.name.clone(),

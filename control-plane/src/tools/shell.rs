@@ -88,6 +88,7 @@ fn call(args: &Args) -> Result<MachineCall, ToolError> {
             max_output_bytes: 0,
             script: None,
         },
+        with_secrets: true,
         read: machine_reply::command,
         names: MachineCallNames {
             script: String::new(),

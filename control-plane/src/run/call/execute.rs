@@ -259,10 +259,13 @@ impl Engine {
         &self,
         mut tx: Transaction<'static, Postgres>,
         call: &Claimed,
-        machine_call: Box<MachineCall>,
+        mut machine_call: Box<MachineCall>,
         (target, snapshot): (Target, Arc<Snapshot>),
         later: bool,
     ) -> Result<Step, RunError> {
+        if machine_call.with_secrets {
+            machine_call.request.env = self.secrets_of(&mut tx, &snapshot.agent).await?;
+        }
         let waits = later && machine_call.kind == Kind::Browser;
         let sent = if waits {
             None

@@ -78,6 +78,7 @@ impl Engine {
             request,
             read,
             names,
+            ..
         } = machine_call;
         let remote = Remote {
             call,

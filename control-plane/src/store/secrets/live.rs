@@ -68,6 +68,27 @@ pub async fn read(db: &mut PgConnection, organisation: &str) -> sqlx::Result<Liv
     Ok(Live { version, values })
 }
 
+/// The secrets that an agent may use, in the order of their names.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn granted(db: &mut PgConnection, agent: &str) -> sqlx::Result<Vec<LiveValue>> {
+    let rows: Vec<(String, Uuid, String, Vec<u8>)> = sqlx::query_as(
+        "SELECT s.name, s.id, s.key_id, s.sealed
+         FROM secret_grants g JOIN secrets s ON s.id = g.secret
+         WHERE g.agent = $1 ORDER BY s.name",
+    )
+    .bind(agent)
+    .fetch_all(db)
+    .await?;
+    let value = |(name, row, key_id, sealed)| LiveValue {
+        name,
+        row,
+        sealed: Sealed { key_id, sealed },
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
 /// The version alone.
 ///
 /// # Errors
