@@ -57,9 +57,9 @@ async fn grants_given_and_taken_at_once_all_count() -> Result<()> {
         assert_eq!(answer??, changes("update", &["grants"]));
     }
     assert_eq!(grants(&stack).await?, json!(ids));
-    for id in ids.iter().take(4).cloned() {
+    for id in ["more0", "more1", "more2", "more3"] {
         let api = stack.operator.clone();
-        asked.spawn(async move { api.delete(&path("STRIPE_KEY", &id)).await?.expect(200) });
+        asked.spawn(async move { api.delete(&path("STRIPE_KEY", id)).await?.expect(200) });
     }
     while let Some(answer) = asked.join_next().await {
         assert_eq!(answer??, changes("update", &["grants"]));
