@@ -31,6 +31,8 @@ use mcp::Mcp;
 use verbs::{Subject, Verb};
 
 const COUNT: usize = 30;
+/// Between two calls, so that none pays for what the one before left to do.
+const REST: Duration = Duration::from_millis(100);
 
 /// Who makes a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +62,6 @@ impl Who {
     }
 }
 
-/// A client of others, or the sentence on why it can't be measured here.
-type Peer<T> = Result<T, String>;
-
 /// All that the contenders need; every one works on the same page of the same Chrome.
 struct Field<'a> {
     stack: &'a Stack,
@@ -70,8 +69,8 @@ struct Field<'a> {
     client: KeptClient,
     subject: Subject,
     node: PathBuf,
-    mcp: Peer<Mcp>,
-    agent_browser: Peer<AgentBrowser>,
+    mcp: Option<Mcp>,
+    agent_browser: Option<AgentBrowser>,
 }
 
 /// Every row on the browser.
@@ -90,21 +89,18 @@ pub async fn calls(stack: &Stack) -> Result<Vec<Row>> {
         rows.push(row(verb, "whole path", path, Who::Node, node));
         rows.push(row(verb, "helper", helper, Who::Bare, bare));
     }
-    // What is kept alive listens to the page, which costs everyone who works on it:
-    // so these come only now, and the helper is measured again beside them.
-    field.start_peers().await?;
-    for verb in Verb::ALL {
-        let mut whos = vec![Who::Helper];
-        whos.extend(field.mcp.is_ok().then_some(Who::Mcp));
-        whos.extend(field.agent_browser.is_ok().then_some(Who::AgentBrowser));
-        let mut times = field.rounds(verb, &whos).await?;
-        let mut helper = times.remove(0);
-        for (who, times) in whos[1..].iter().zip(&mut times) {
-            rows.push(row(verb, "helper", &mut helper, *who, median_ms(times)));
+    // What is kept alive listens to the page, which costs everyone who works on it: so
+    // these come only now, one after the other, with the helper measured again beside each.
+    for who in [Who::Mcp, Who::AgentBrowser] {
+        match field.beside(who).await {
+            Ok(more) => rows.extend(more),
+            Err(why) => rows.push(Row::missing(
+                format!("not available: {}", who.name(Verb::Navigate)),
+                &format!("{why:#}"),
+            )),
         }
     }
-    rows.extend(field.sizes().await?);
-    rows.extend(field.missing());
+    rows.extend(field.sizes()?);
     Ok(rows)
 }
 
@@ -143,15 +139,14 @@ impl<'a> Field<'a> {
             node.exists(),
             "the test clients are missing: scripts/set-up.sh bench installs them"
         );
-        let unstarted = "it was not started";
         Ok(Self {
             stack,
             run,
             client,
             subject,
             node,
-            mcp: Err(unstarted.to_owned()),
-            agent_browser: Err(unstarted.to_owned()),
+            mcp: None,
+            agent_browser: None,
         })
     }
 
@@ -162,6 +157,7 @@ impl<'a> Field<'a> {
         for round in 0..=COUNT {
             for turn in 0..whos.len() {
                 let at = (round + turn) % whos.len();
+                tokio::time::sleep(REST).await;
                 let took = self.one(whos[at], verb).await?;
                 if round > 0 {
                     times[at].push(took);
@@ -182,49 +178,60 @@ impl<'a> Field<'a> {
             }
             Who::Bare => bare::call(port, verb, &self.subject),
             Who::Node => fresh::by_node(&self.node, port, verb, &self.subject),
-            Who::Mcp => Ok(present(&mut self.mcp)?.call(verb, &self.subject).await?.0),
-            Who::AgentBrowser => present(&mut self.agent_browser)?.call(verb, &self.subject),
+            Who::Mcp => {
+                let mcp = self.mcp.as_mut().context("it was not started")?;
+                if verb == Verb::Navigate {
+                    // An answer means that it heard of the navigation before.
+                    mcp.call(Verb::Eval, &self.subject).await?;
+                }
+                Ok(mcp.call(verb, &self.subject).await?.0)
+            }
+            Who::AgentBrowser => {
+                let peer = self.agent_browser.as_ref().context("it was not started")?;
+                peer.call(verb, &self.subject)
+            }
         }
     }
 
-    /// A peer that can't be started here is told in the table, and costs nothing else.
-    async fn start_peers(&mut self) -> Result<()> {
+    /// The helper beside a client that is kept alive, which ends with the last call.
+    async fn beside(&mut self, who: Who) -> Result<Vec<Row>> {
         let packages = peers(self.stack);
         let port = port(self.stack);
-        let folder = |name: &str| -> Result<PathBuf> {
-            let folder = self.stack.directory.path().join(name);
-            std::fs::create_dir_all(&folder)?;
-            Ok(folder)
+        let folder = self.stack.directory.path().join(format!("{who:?}"));
+        std::fs::create_dir_all(&folder)?;
+        let mut rows = Vec::new();
+        // The one before may have ended with an error.
+        (self.mcp, self.agent_browser) = (None, None);
+        if who == Who::Mcp {
+            self.mcp = Some(Mcp::start(&self.node, &packages, port, &folder).await?);
+        } else {
+            self.agent_browser = Some(AgentBrowser::start(&packages, port, &folder)?);
+        }
+        for verb in Verb::ALL {
+            let mut times = self.rounds(verb, &[Who::Helper, who]).await?;
+            let [helper, other] = &mut times[..] else {
+                continue;
+            };
+            let other = median_ms(other);
+            rows.push(row(verb, "helper", helper, who, other));
+        }
+        if let Some(mcp) = &mut self.mcp {
+            rows.push(sizes::tree(self.stack, &self.subject, mcp).await?);
+        }
+        let peak = match (&self.mcp, &self.agent_browser) {
+            (Some(mcp), _) => mcp.peak_kib()?,
+            (None, Some(peer)) => peer.peak_kib()?,
+            (None, None) => return Ok(rows),
         };
-        let (first, second) = (folder("mcp")?, folder("agent-browser")?);
-        self.mcp = match Mcp::start(&self.node, &packages, port, &first).await {
-            Ok(mut mcp) => match mcp.call(Verb::Navigate, &self.subject).await {
-                Ok(_) => Ok(mcp),
-                Err(error) => Err(format!("{error:#}")),
-            },
-            Err(error) => Err(format!("{error:#}")),
-        };
-        self.agent_browser = AgentBrowser::start(&packages, port, &second)
-            .and_then(|peer| peer.call(Verb::Navigate, &self.subject).map(|_| peer))
-            .map_err(|error| format!("{error:#}"));
-        Ok(())
+        rows.push(sizes::memory(
+            self.stack,
+            &self.subject,
+            peak,
+            who.name(Verb::Snapshot),
+        )?);
+        (self.mcp, self.agent_browser) = (None, None);
+        Ok(rows)
     }
-
-    /// What could not be measured, and why.
-    fn missing(&self) -> Vec<Row> {
-        let mcp = self.mcp.as_ref().err().map(|why| (Who::Mcp, why));
-        let agent_browser = self.agent_browser.as_ref().err();
-        mcp.into_iter()
-            .chain(agent_browser.map(|why| (Who::AgentBrowser, why)))
-            .map(|(who, why)| {
-                Row::missing(format!("not available: {}", who.name(Verb::Navigate)), why)
-            })
-            .collect()
-    }
-}
-
-fn present<T>(peer: &mut Peer<T>) -> Result<&mut T> {
-    peer.as_mut().map_err(|why| anyhow::anyhow!("{why}"))
 }
 
 fn repository(stack: &Stack) -> PathBuf {

@@ -3,53 +3,56 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use tests::spawn;
+use tests::{Stack, spawn};
 
 use super::agent_browser::AgentBrowser;
-use super::verbs::Verb;
+use super::mcp::Mcp;
+use super::verbs::{Subject, Verb};
 use super::{Field, fresh};
 use crate::timing::Row;
 
 /// Peaks are medians of this many calls.
 const PEAKS: usize = 5;
 
+/// The bytes of the page's tree that a model reads, beside those of another's.
+pub async fn tree(stack: &Stack, subject: &Subject, mcp: &mut Mcp) -> Result<Row> {
+    let (_, ours) = fresh::by_helper(stack, Verb::Snapshot, subject)?;
+    let (_, other) = mcp.call(Verb::Snapshot, subject).await?;
+    Ok(Row {
+        what: "bytes of this page's snapshot".to_owned(),
+        ours: Some(shorter(u64::try_from(ours.len())?)?),
+        other: Some(shorter(u64::try_from(other.len())?)?),
+        unit: "KiB",
+        count: 1,
+        against: "@playwright/mcp".to_owned(),
+    })
+}
+
+/// The most memory of the call that needs most, beside another's peak in KiB.
+pub fn memory(stack: &Stack, subject: &Subject, other_kib: u64, against: &str) -> Result<Row> {
+    let peak = median(|| fresh::helper_peak_kib(stack, Verb::Snapshot, subject))?;
+    Ok(Row {
+        what: "browser_snapshot, helper, peak RSS".to_owned(),
+        ours: Some(shorter(peak)?),
+        other: Some(shorter(other_kib)?),
+        unit: "MiB",
+        count: PEAKS,
+        against: against.to_owned(),
+    })
+}
+
 impl Field<'_> {
-    /// Rows beside the times, the tree's call being the one that needs most.
-    pub async fn sizes(&mut self) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
+    /// Rows beside the times that need nobody kept alive.
+    pub fn sizes(&self) -> Result<Vec<Row>> {
         let port = super::port(self.stack);
-        let (_, tree) = fresh::by_helper(self.stack, Verb::Snapshot, &self.subject)?;
-        if let Ok(mcp) = &mut self.mcp {
-            let (_, other) = mcp.call(Verb::Snapshot, &self.subject).await?;
-            rows.push(Row {
-                what: "bytes of this page's snapshot".to_owned(),
-                ours: Some(shorter(u64::try_from(tree.len())?)?),
-                other: Some(shorter(u64::try_from(other.len())?)?),
-                unit: "KiB",
-                count: 1,
-                against: "@playwright/mcp".to_owned(),
-            });
-        }
-        let peak = median(|| fresh::helper_peak_kib(self.stack, Verb::Snapshot, &self.subject))?;
         let node =
             median(|| fresh::node_peak_kib(&self.node, port, Verb::Snapshot, &self.subject))?;
-        let mut others = vec![(Ok(node), PEAKS, "playwright-core, fresh Node")];
-        if let Ok(mcp) = &self.mcp {
-            others.push((mcp.peak_kib(), 1, "@playwright/mcp, kept alive"));
-        }
-        if let Ok(peer) = &self.agent_browser {
-            others.push((peer.peak_kib(), 1, "agent-browser's daemon, kept alive"));
-        }
-        for (other, count, against) in others {
-            rows.push(Row {
-                what: "browser_snapshot, helper, peak RSS".to_owned(),
-                ours: Some(shorter(peak)?),
-                other: Some(shorter(other?)?),
-                unit: "MiB",
-                count,
-                against: against.to_owned(),
-            });
-        }
+        let mut rows = vec![memory(
+            self.stack,
+            &self.subject,
+            node,
+            "playwright-core, fresh Node",
+        )?];
         rows.extend(self.programs()?);
         Ok(rows)
     }
