@@ -1,5 +1,6 @@
-//! A text as its readers decode it: escapes of JSON and percent signs undone, wrapped base64 on one
-//! line. What is found in a view goes where it stands in the text.
+//! A text as its readers decode it: without escapes and percent signs, wrapped base64 on one line.
+//!
+//! What is found in a view goes where it stands in the text.
 
 use std::borrow::Cow;
 
