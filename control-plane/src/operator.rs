@@ -29,6 +29,7 @@ mod target;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use sqlx::{PgConnection, PgPool};
 
 use self::document::Document;
@@ -239,6 +240,14 @@ async fn plan(
     }
     cx.problems.into_result().map_err(ApplyError::Rejected)?;
     Ok(plans)
+}
+
+/// What a reading list shows, each with its id.
+fn with_ids<T: Serialize>(listed: Vec<T>, id: impl Fn(&T) -> &String) -> Vec<(String, Value)> {
+    listed
+        .into_iter()
+        .map(|object| (id(&object).clone(), json!(object)))
+        .collect()
 }
 
 /// Objects by their id.

@@ -84,10 +84,6 @@ async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Resul
     std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755))?;
     let state = directory.path().join("dev");
     let port = slots::port()?;
-    // The machine agent takes the port plus 3.
-    for _ in 0..4 {
-        slots::port()?;
-    }
     let mut dev = start(shared, &state, port)?;
     let env = until_ready(&mut dev, &state).await?;
     let names: Vec<_> = env.keys().map(String::as_str).collect();
@@ -153,9 +149,6 @@ async fn the_development_stack_starts_serves_restarts_and_stops_whole() -> Resul
 
     std::fs::remove_file(state.join("dev.env"))?;
     let port = slots::port()?;
-    for _ in 0..4 {
-        slots::port()?;
-    }
     let mut again = start_with(shared, &state, port, &["--demo"])?;
     let env = until_ready(&mut again, &state).await?;
     shows_the_demonstration(&mut again).await?;
@@ -333,9 +326,6 @@ async fn without_root_every_agent_runs_as_the_caller() -> Result<()> {
     ]))?;
     let state = Path::new("/home/someone/dev");
     let port = slots::port()?;
-    for _ in 0..4 {
-        slots::port()?;
-    }
     let log = shared.work.join("someone.log");
     let mut dev = Daemon::start(
         "guilds dev as someone",

@@ -11,7 +11,7 @@ use super::node::Node;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, attached, objects};
+use super::{ApplyError, Session, attached, objects, with_ids};
 use crate::store::agents::AgentConfig;
 use crate::store::agents::roster::{self, Stored};
 use crate::store::page::Page;
@@ -153,10 +153,7 @@ impl Kind for Agents {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = roster::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|agent| (agent.id.clone(), json!(agent)))
-            .collect())
+        Ok(with_ids(listed, |agent| &agent.id))
     }
 
     fn export(agent: &Stored) -> Value {

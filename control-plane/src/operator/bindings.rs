@@ -11,7 +11,7 @@ use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
 use super::removal::Use;
 use super::target::Target;
-use super::{ApplyError, Session, objects, switched};
+use super::{ApplyError, Session, objects, switched, with_ids};
 use crate::store::bindings::rows::{self, Row, Subject};
 use crate::store::page::Page;
 use crate::tools::validation::nearest;
@@ -115,10 +115,7 @@ impl Kind for Bindings {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = rows::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|row| (row.row.id.clone(), json!(row)))
-            .collect())
+        Ok(with_ids(listed, |row| &row.row.id))
     }
 
     fn export(row: &Row) -> Value {

@@ -13,7 +13,7 @@ use super::kind::Kind;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table, at_most, not_allowed};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, access, objects, shared};
+use super::{ApplyError, Session, access, objects, shared, with_ids};
 use crate::store::access::list;
 use crate::store::collections::{self, Collection, Column};
 use crate::store::page::Page;
@@ -139,10 +139,7 @@ impl Kind for Collections {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = collections::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|listed| (listed.collection.name.clone(), json!(listed)))
-            .collect())
+        Ok(with_ids(listed, |listed| &listed.collection.name))
     }
 
     fn export(collection: &Collection) -> Value {

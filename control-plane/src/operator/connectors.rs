@@ -11,7 +11,7 @@ use super::node::Node;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table, as_text};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, logins, objects};
+use super::{ApplyError, Session, logins, objects, with_ids};
 use crate::store::bindings::rows;
 use crate::store::connectors::{self, Connector};
 use crate::store::page::Page;
@@ -120,10 +120,7 @@ impl Kind for Connectors {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = connectors::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|listed| (listed.connector.id.clone(), json!(listed)))
-            .collect())
+        Ok(with_ids(listed, |listed| &listed.connector.id))
     }
 
     fn export(connector: &Connector) -> Value {

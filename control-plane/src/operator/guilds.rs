@@ -11,7 +11,7 @@ use super::node::Node;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, attached, objects};
+use super::{ApplyError, Session, attached, objects, with_ids};
 use crate::store::agents::roster;
 use crate::store::guilds::{self, Guild, Repository};
 use crate::store::page::Page;
@@ -82,10 +82,7 @@ impl Kind for Guilds {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = guilds::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|guild| (guild.id.clone(), json!(guild)))
-            .collect())
+        Ok(with_ids(listed, |guild| &guild.id))
     }
 
     fn export(guild: &Guild) -> Value {

@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, objects};
+use super::{ApplyError, Session, objects, with_ids};
 use crate::store::agents::roster;
 use crate::store::machines::{self, Machine};
 use crate::store::page::Page;
@@ -96,10 +96,7 @@ impl Kind for Machines {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = machines::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|machine| (machine.id.clone(), json!(machine)))
-            .collect())
+        Ok(with_ids(listed, |machine| &machine.id))
     }
 
     fn export(machine: &Machine) -> Value {

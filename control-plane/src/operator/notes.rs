@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, access, objects, shared};
+use super::{ApplyError, Session, access, objects, shared, with_ids};
 use crate::store::access::list::Row;
 use crate::store::memory;
 use crate::store::notes::operators::{self, Note};
@@ -162,10 +162,7 @@ impl Kind for Notes {
         page: &Page<'_>,
     ) -> sqlx::Result<Vec<(String, Value)>> {
         let listed = operators::list(db, organisation, page).await?;
-        Ok(listed
-            .into_iter()
-            .map(|note| (note.path.clone(), json!(note)))
-            .collect())
+        Ok(with_ids(listed, |note| &note.path))
     }
 
     fn export(note: &Note) -> Value {

@@ -3,7 +3,6 @@
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::agent;
 use crate::Context;
 use crate::api::{Client, Role as Token};
 use crate::error::{Exit, Failure};
@@ -49,10 +48,6 @@ enum What {
 pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit, Failure> {
     let client = Client::from_environment(Token::Operator)?;
     let What::List { agent, limit } = &arguments.what;
-    if let Some(agent) = agent {
-        // Of an agent that isn't there, nothing is listed: better to say so.
-        client.get(&agent::KIND.path_of(agent)).await?;
-    }
     let query = [("agent", agent.as_deref())];
     KIND.list(&client, &query, limit, context).await
 }

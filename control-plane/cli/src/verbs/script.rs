@@ -2,7 +2,6 @@
 
 use clap::{Args, Subcommand};
 
-use super::agent;
 use crate::Context;
 use crate::api::{Client, Role as Token, segment};
 use crate::error::{Exit, Failure};
@@ -61,10 +60,6 @@ pub(super) async fn run(arguments: &Arguments, context: &Context) -> Result<Exit
     let client = Client::from_environment(Token::Operator)?;
     match &arguments.what {
         What::List { agent, limit } => {
-            if let Some(agent) = agent {
-                // Of an agent that isn't there, nothing is listed: better to say so.
-                client.get(&agent::KIND.path_of(agent)).await?;
-            }
             let query = [("agent", agent.as_deref())];
             KIND.list(&client, &query, limit, context).await
         }

@@ -1,6 +1,6 @@
 //! Playwright as the oracle: the same selectors on the same page of the same Chrome, by playwright-core and by our own engine.
 //!
-//! `tests/pages/oracle` holds the pages, each with a list of selectors beside it, one a line.
+//! `tests/pages/oracle` holds the lists of selectors, one a line, and the pages that no other test has.
 //! To these come `role=` for every role, and for every element with its name.
 
 mod client;
@@ -15,12 +15,21 @@ use serde_json::Value;
 use crate::stage::Stage;
 use client::Oracle;
 
-/// Pages of `tests/pages/oracle`.
-const PAGES: &[&str] = &[
-    "css", "text", "roles", "names", "labels", "states", "shadow", "layout", "chains", "refused",
-    "frames",
+/// Lists of `tests/pages/oracle`, each with the page that it is tried on.
+const PAGES: &[(&str, &str)] = &[
+    ("css", "/selectors.html"),
+    ("text", "/oracle/text.html"),
+    ("roles", "/oracle/roles.html"),
+    ("names", "/names.html"),
+    ("labels", "/oracle/labels.html"),
+    ("states", "/oracle/states.html"),
+    ("shadow", "/oracle/shadow.html"),
+    ("layout", "/oracle/layout.html"),
+    ("chains", "/selectors.html"),
+    ("refused", "/selectors.html"),
+    ("frames", "/oracle/frames.html"),
 ];
-/// Those of them on which every role and every name is asked for as well.
+/// Those of them on whose page every role and every name is asked for as well.
 const WITH_ROLES: &[&str] = &["roles", "names", "labels", "states", "shadow", "frames"];
 
 /// Where we differ, and why; `docs/browser.md` argues each.
@@ -55,10 +64,10 @@ const ROLES: &str = "alert alertdialog application article banner blockquote but
     radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong \
     subscript superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem";
 
-fn written(page: &str) -> Vec<String> {
+fn written(list: &str) -> Vec<String> {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/pages/oracle")
-        .join(format!("{page}.txt"));
+        .join(format!("{list}.txt"));
     let text = std::fs::read_to_string(&file)
         .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     text.lines()
@@ -101,15 +110,15 @@ fn selectors_mean_what_playwright_means() {
         .unwrap();
     let (mut pairs, mut wrong) = (0, Vec::new());
     let mut unseen: BTreeSet<&str> = DIFFERENCES.iter().map(|(selector, _)| *selector).collect();
-    for page in PAGES {
-        let url = stage.url(&format!("/oracle/{page}.html"));
+    for (list, page) in PAGES {
+        let url = stage.url(page);
         stage.output("navigate", serde_json::json!({"url": url}));
         runtime.block_on(async {
             let mut session = Session::connect(stage.port, stage.home()).await.unwrap();
             session.open_tab(false).await.unwrap();
-            let mut selectors = written(page);
+            let mut selectors = written(list);
             let strict = selectors.len();
-            if WITH_ROLES.contains(page) {
+            if WITH_ROLES.contains(list) {
                 selectors.extend(made(&session.every_role().await.unwrap()));
             }
             let theirs = oracle.ask(&url, &selectors, strict);
@@ -119,7 +128,7 @@ fn selectors_mean_what_playwright_means() {
                 let difference = compare::difference(selector, &ours, &theirs);
                 match difference {
                     Some(_) if unseen.remove(selector.as_str()) => {}
-                    Some(difference) => wrong.push(format!("{page}: {difference}")),
+                    Some(difference) => wrong.push(format!("{list}: {difference}")),
                     None => {}
                 }
             }
