@@ -22,7 +22,6 @@ mod reader;
 mod reading;
 mod removal;
 mod secrets;
-mod shared;
 mod switched;
 mod target;
 

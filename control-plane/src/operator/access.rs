@@ -1,4 +1,4 @@
-//! Access lists of notes and collections: who reaches them, each named once.
+//! Access lists of notes and collections: who reaches them, each named once, and who loses something when they go.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,7 @@ use super::Session;
 use super::field::Field;
 use super::plan::Planning;
 use super::reader::{Place, Problems, Table};
+use super::removal::{Effect, Use};
 use super::target::{self, Target};
 use crate::store::access::Access;
 use crate::store::access::list::Row;
@@ -74,4 +75,23 @@ pub(super) fn check(given: Given, cx: &mut Planning<'_>) -> Field<Vec<Row>> {
     let mut rows: Vec<Row> = rows.into_iter().map(row).collect();
     rows.sort();
     Field::Given(at, rows)
+}
+
+/// One user for each row that opens something.
+pub(super) fn losing(rows: &[Row]) -> impl Iterator<Item = Use> {
+    rows.iter().filter_map(|row| {
+        let kind = match row.level.as_str() {
+            "agent" => "agents",
+            "guild" => "guilds",
+            _ => "organisations",
+        };
+        let message = format!(
+            "{} {} loses {} access to it",
+            row.level,
+            row.owner,
+            row.access.as_str()
+        );
+        let opens = row.access != Access::None;
+        opens.then(|| Use::new(kind, row.owner.as_str(), Effect::Loses, message))
+    })
 }

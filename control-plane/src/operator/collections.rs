@@ -13,7 +13,7 @@ use super::kind::Kind;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table, at_most, not_allowed};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, access, objects, shared, with_ids};
+use super::{ApplyError, Session, access, objects, with_ids};
 use crate::store::access::list;
 use crate::store::collections::{self, Collection, Column};
 use crate::store::page::Page;
@@ -161,7 +161,7 @@ impl Kind for Collections {
         let stored = collections::load(db, session.organisation, Some(&[id.to_owned()])).await?;
         let mut uses = Vec::new();
         for collection in stored {
-            uses.extend(shared::losing(&collection.access));
+            uses.extend(access::losing(&collection.access));
             let Some(row) = collection.row else { continue };
             let (live, removed) = collections::records(db, row).await?;
             if live + removed > 0 {

@@ -10,7 +10,7 @@ use super::kind::Kind;
 use super::plan::{Planned, Planning};
 use super::reader::{Place, Problems, Table};
 use super::removal::{Effect, Use};
-use super::{ApplyError, Session, access, objects, shared, with_ids};
+use super::{ApplyError, Session, access, objects, with_ids};
 use crate::store::access::list::Row;
 use crate::store::memory;
 use crate::store::notes::operators::{self, Note};
@@ -188,7 +188,7 @@ impl Kind for Notes {
             });
         }
         for note in &stored {
-            uses.extend(shared::losing(&note.access));
+            uses.extend(access::losing(&note.access));
         }
         Ok(uses)
     }
