@@ -10,12 +10,13 @@ use crate::http::error::ApiError;
 use crate::run::result::Redactor;
 
 /// Fields that hold text somebody wrote.
-const WRITTEN: [&str; 6] = [
+const WRITTEN: [&str; 7] = [
     "answer",
     "content",
     "description",
     "detail",
     "reason",
+    "source",
     "summary",
 ];
 /// A field with a JSON Schema somebody wrote.
@@ -97,12 +98,12 @@ mod tests {
         let answer = json!({
             "issues": [{ "id": 7, "guild": "hunter22", "summary": "a hunter22",
                 "last_report": { "detail": "hunter22\nb", "agent": "ada" } }],
-            "scripts": [{ "parameters": { "properties": { "hunter22": { "default": ["hunter22"] } } } }],
+            "scripts": [{ "source": "print('hunter22')", "parameters": { "properties": { "hunter22": { "default": ["hunter22"] } } } }],
             "answer": null,
         });
         assert_eq!(
             hidden(&answer, &redactor).unwrap().get(),
-            r#"{"issues":[{"id":7,"guild":"hunter22","summary":"a [redacted:K]","last_report":{"detail":"[redacted:K]\nb","agent":"ada"}}],"scripts":[{"parameters":{"properties":{"[redacted:K]":{"default":["[redacted:K]"]}}}}],"answer":null}"#
+            r#"{"issues":[{"id":7,"guild":"hunter22","summary":"a [redacted:K]","last_report":{"detail":"[redacted:K]\nb","agent":"ada"}}],"scripts":[{"source":"print('[redacted:K]')","parameters":{"properties":{"[redacted:K]":{"default":["[redacted:K]"]}}}}],"answer":null}"#
         );
         assert_eq!(
             hidden(&json!({ "b": 1.50, "a": "x" }), &redactor)
