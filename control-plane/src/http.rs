@@ -5,14 +5,17 @@ mod error;
 mod fields;
 mod handlers;
 mod middleware;
+mod openapi;
 mod payload;
+mod routes;
 mod server;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post, put};
+use axum::body::Bytes;
 
+use self::routes::Routes;
 use crate::run::engine::Engine;
 
 pub use server::{ServeError, serve};
@@ -21,48 +24,18 @@ pub use server::{ServeError, serve};
 #[derive(Clone)]
 pub(crate) struct Api {
     engine: Arc<Engine>,
+    /// The API's own description, which never changes while it runs.
+    document: Bytes,
 }
 
-/// Every route.
+/// The router of every route.
 fn router(engine: Arc<Engine>) -> Router {
-    let api = Api { engine };
-    Router::new()
-        .route(
-            "/v1/runs",
-            post(handlers::runs::start).get(handlers::runs::list),
-        )
-        .route("/v1/runs/{run}", get(handlers::runs::show))
-        .route("/v1/runs/{run}/tools", get(handlers::tools::list))
-        .route("/v1/runs/{run}/turns", post(handlers::turns::begin))
-        .route("/v1/runs/{run}/calls", post(handlers::calls::make))
-        .route(
-            "/v1/runs/{run}/calls/{call}/cancel",
-            post(handlers::calls::cancel),
-        )
-        .route("/v1/runs/{run}/messages", get(handlers::messages::list))
-        .route("/v1/runs/{run}/end", post(handlers::runs::end))
-        .route("/v1/events", get(handlers::events::list))
-        .route("/v1/operator/apply", post(handlers::operator::apply::apply))
-        .route(
-            "/v1/operator/export",
-            get(handlers::operator::export::export),
-        )
-        .route("/v1/operator/inbox", get(handlers::operator::inbox::list))
-        .route("/v1/operator/issues", get(handlers::operator::issues::list))
-        .route(
-            "/v1/operator/issues/{id}",
-            get(handlers::operator::issues::show).patch(handlers::operator::issues::change),
-        )
-        .merge(secret_requests())
-        .merge(kinds())
-        .route(
-            "/v1/operator/secrets/{name}/grants/{agent}",
-            put(handlers::operator::grants::give).delete(handlers::operator::grants::take),
-        )
-        .merge(reading())
-        .route("/healthz/live", get(handlers::health::live))
-        .route("/healthz/ready", get(handlers::health::ready))
-        .route("/metrics", get(handlers::metrics::show))
+    let (list, router) = routes().into_parts();
+    let api = Api {
+        engine,
+        document: openapi::document(&list).into(),
+    };
+    router
         .fallback(handlers::fallback::not_found)
         .method_not_allowed_fallback(handlers::fallback::wrong_method)
         .layer(axum::middleware::from_fn_with_state(
@@ -72,67 +45,111 @@ fn router(engine: Arc<Engine>) -> Router {
         .with_state(api)
 }
 
+/// Every route; what each takes and answers is told in `openapi/`.
+fn routes() -> Routes {
+    Routes::default()
+        .merge(runs())
+        .merge(operating())
+        .merge(secret_requests())
+        .merge(kinds())
+        .merge(reading())
+        .get("/healthz/live", handlers::health::live)
+        .get("/healthz/ready", handlers::health::ready)
+        .get("/metrics", handlers::metrics::show)
+        .get("/openapi.json", handlers::openapi::show)
+}
+
+/// What a chat backend does.
+fn runs() -> Routes {
+    use handlers::{calls, events, messages, runs, tools, turns};
+    Routes::default()
+        .post("/v1/runs", runs::start)
+        .get("/v1/runs", runs::list)
+        .get("/v1/runs/{run}", runs::show)
+        .get("/v1/runs/{run}/tools", tools::list)
+        .post("/v1/runs/{run}/turns", turns::begin)
+        .post("/v1/runs/{run}/calls", calls::make)
+        .post("/v1/runs/{run}/calls/{call}/cancel", calls::cancel)
+        .get("/v1/runs/{run}/messages", messages::list)
+        .post("/v1/runs/{run}/end", runs::end)
+        .get("/v1/events", events::list)
+}
+
+/// What operators change.
+fn operating() -> Routes {
+    use handlers::operator::{apply, export, grants, inbox, issues};
+    let grant = "/v1/operator/secrets/{name}/grants/{agent}";
+    Routes::default()
+        .post("/v1/operator/apply", apply::apply)
+        .get("/v1/operator/export", export::export)
+        .get("/v1/operator/inbox", inbox::list)
+        .get("/v1/operator/issues", issues::list)
+        .get("/v1/operator/issues/{id}", issues::show)
+        .patch("/v1/operator/issues/{id}", issues::change)
+        .put(grant, grants::give)
+        .delete(grant, grants::take)
+}
+
 /// What agents ask operators for.
-fn secret_requests() -> Router<Api> {
+fn secret_requests() -> Routes {
     use handlers::operator::secret_requests;
     let path = "/v1/operator/secret-requests";
-    Router::new()
-        .route(path, get(secret_requests::list))
-        .route(&format!("{path}/{{id}}"), get(secret_requests::show))
-        .route(
-            &format!("{path}/{{id}}/fulfil"),
-            post(secret_requests::fulfil),
-        )
-        .route(&format!("{path}/{{id}}/deny"), post(secret_requests::deny))
+    Routes::default()
+        .get(path, secret_requests::list)
+        .get(&format!("{path}/{{id}}"), secret_requests::show)
+        .post(&format!("{path}/{{id}}/fulfil"), secret_requests::fulfil)
+        .post(&format!("{path}/{{id}}/deny"), secret_requests::deny)
 }
 
 /// The routes of the document's kinds, computed from their list.
-fn kinds() -> Router<Api> {
+fn kinds() -> Routes {
     use handlers::operator::{delete, kinds};
-    crate::operator::words().fold(Router::new(), |router, kind| {
-        router
-            .route(
-                &format!("/v1/operator/{kind}"),
-                get(move |operator, api, query| kinds::list(kind, operator, api, query)),
-            )
-            .route(
-                &format!("/v1/operator/{kind}/{{id}}"),
-                get(move |operator, api, id, query| kinds::show(kind, operator, api, id, query))
-                    .delete(move |operator, api, id, query| {
-                        delete::delete(kind, operator, api, id, query)
-                    }),
-            )
+    crate::operator::words().fold(Routes::default(), |routes, kind| {
+        let (all, one) = (
+            format!("/v1/operator/{kind}"),
+            format!("/v1/operator/{kind}/{{id}}"),
+        );
+        routes
+            .get(&all, move |operator, api, query| {
+                kinds::list(kind, operator, api, query)
+            })
+            .get(&one, move |operator, api, id, query| {
+                kinds::show(kind, operator, api, id, query)
+            })
+            .delete(&one, move |operator, api, id, query| {
+                delete::delete(kind, operator, api, id, query)
+            })
     })
 }
 
 /// What the chat backend reads of agents, and operators of what agents did.
-fn reading() -> Router<Api> {
+fn reading() -> Routes {
     use handlers::agents;
     use handlers::operator::{audit, notes_history, records, runs, schedules, scripts, why};
     let notes = "/v1/operator/notes/{path}";
     let all = "/v1/operator/collections/{name}/records";
     let one = &format!("{all}/{{id}}");
-    Router::new()
-        .route("/v1/agents/{agent}/memory", get(agents::memory))
-        .route("/v1/agents/{agent}/schedules", get(agents::schedules))
-        .route("/v1/agents/{agent}/offer", get(agents::offer))
-        .route("/v1/agents/{agent}/files", get(agents::file))
-        .route("/v1/operator/runs", get(runs::list))
-        .route("/v1/operator/runs/{run}", get(runs::show))
-        .route("/v1/operator/audit", get(audit::list))
-        .route("/v1/operator/scripts", get(scripts::list))
-        .route("/v1/operator/scripts/{agent}/{name}", get(scripts::show))
-        .route("/v1/operator/schedules", get(schedules::list))
-        .route("/v1/operator/schedules/{id}", get(schedules::show))
-        .route("/v1/operator/why", get(why::explain))
-        .route(&format!("{notes}/history"), get(notes_history::list))
-        .route(
+    Routes::default()
+        .get("/v1/agents/{agent}/memory", agents::memory)
+        .get("/v1/agents/{agent}/schedules", agents::schedules)
+        .get("/v1/agents/{agent}/offer", agents::offer)
+        .get("/v1/agents/{agent}/files", agents::file)
+        .get("/v1/operator/runs", runs::list)
+        .get("/v1/operator/runs/{run}", runs::show)
+        .get("/v1/operator/audit", audit::list)
+        .get("/v1/operator/scripts", scripts::list)
+        .get("/v1/operator/scripts/{agent}/{name}", scripts::show)
+        .get("/v1/operator/schedules", schedules::list)
+        .get("/v1/operator/schedules/{id}", schedules::show)
+        .get("/v1/operator/why", why::explain)
+        .get(&format!("{notes}/history"), notes_history::list)
+        .get(
             &format!("{notes}/history/{{revision}}"),
-            get(notes_history::show),
+            notes_history::show,
         )
-        .route(&format!("{notes}/restore"), post(notes_history::restore))
-        .route(all, get(records::list))
-        .route(one, get(records::show))
-        .route(&format!("{one}/history"), get(records::history))
-        .route(&format!("{one}/restore"), post(records::restore))
+        .post(&format!("{notes}/restore"), notes_history::restore)
+        .get(all, records::list)
+        .get(one, records::show)
+        .get(&format!("{one}/history"), records::history)
+        .post(&format!("{one}/restore"), records::restore)
 }

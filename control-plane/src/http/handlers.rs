@@ -8,6 +8,7 @@ pub(super) mod health;
 mod list;
 pub(super) mod messages;
 pub(super) mod metrics;
+pub(super) mod openapi;
 pub(super) mod operator;
 mod query;
 pub(super) mod runs;
