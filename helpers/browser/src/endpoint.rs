@@ -1,4 +1,4 @@
-//! Asks Chrome for its WebSocket address: one plain HTTP GET on loopback, no proxy, no redirect.
+//! Chrome's WebSocket: the one known from the last call, else the one that one plain HTTP GET on loopback names.
 
 use std::time::Duration;
 
@@ -8,12 +8,65 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::problem::Problem;
+use crate::wire::Wire;
 
 const WAIT: Duration = Duration::from_secs(5);
 const MOST_BYTES: usize = 64 * 1024;
+const BROWSER: &str = "/devtools/browser/";
+
+/// Connects to the Chrome at 127.0.0.1:`port`, by the path that an earlier call left
+/// in `known` when it is still this Chrome's; `known` holds the right one afterwards.
+pub async fn connect(port: u16, known: &mut Option<String>) -> Result<Wire, Problem> {
+    let loopback = format!("ws://127.0.0.1:{port}");
+    if let Some(path) = known.take().filter(|path| is_browsers(path)) {
+        match Wire::connect(port, &format!("{loopback}{path}")).await {
+            Ok(wire) => {
+                *known = Some(path);
+                return Ok(wire);
+            }
+            // One that says nothing at all would say nothing to the question either.
+            Err(Unopened::Silent) => return Err(Unopened::Silent.into()),
+            Err(Unopened::Refused(_)) => {}
+        }
+    }
+    let url = websocket_url(port).await?;
+    let wire = Wire::connect(port, &url).await?;
+    *known = url.strip_prefix(&loopback).map(str::to_owned);
+    Ok(wire)
+}
+
+/// Why no WebSocket came about.
+#[derive(Debug)]
+pub enum Unopened {
+    /// No answer in time.
+    Silent,
+    /// An answer that is none, in the library's words.
+    Refused(String),
+}
+
+impl From<Unopened> for Problem {
+    fn from(unopened: Unopened) -> Self {
+        Self::refused(match unopened {
+            Unopened::Silent => {
+                "the agent's browser did not open its DevTools connection within 5 s; try again"
+                    .to_owned()
+            }
+            Unopened::Refused(why) => {
+                format!("the agent's browser refused its DevTools connection: {why}; try again")
+            }
+        })
+    }
+}
+
+fn is_browsers(path: &str) -> bool {
+    path.strip_prefix(BROWSER).is_some_and(|id| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        !id.is_empty() && id.len() <= 64 && id.bytes().all(plain)
+    })
+}
 
 /// The `webSocketDebuggerUrl` of the Chrome at 127.0.0.1:`port`.
-pub async fn websocket_url(port: u16) -> Result<String, Problem> {
+async fn websocket_url(port: u16) -> Result<String, Problem> {
     let body = timeout(WAIT, version_body(port))
         .await
         .map_err(|_| no_answer(port, "it did not answer within 5 s"))?
@@ -67,6 +120,19 @@ fn complete_body(received: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_browsers_own_path_is_tried_again() {
+        assert!(is_browsers("/devtools/browser/0f1e-22"));
+        for path in [
+            "/devtools/page/0f1e",
+            "/devtools/browser/",
+            "/devtools/browser/a?b",
+            "@host/devtools/browser/a",
+        ] {
+            assert!(!is_browsers(path), "{path}");
+        }
+    }
 
     #[test]
     fn a_body_is_complete_at_its_length() {

@@ -24,6 +24,7 @@ mod snapshot;
 mod tab;
 mod target;
 mod tree;
+mod undelayed;
 mod watch;
 mod wellformed;
 mod wire;

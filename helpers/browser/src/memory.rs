@@ -22,6 +22,9 @@ pub struct Memory {
     /// The tab that opened it, to go back to.
     #[serde(default)]
     pub opener: Option<String>,
+    /// Path of the browser's own WebSocket; another Chrome has another one.
+    #[serde(default)]
+    pub browser: Option<String>,
     /// Every tab there was.
     #[serde(default)]
     pub known: Vec<String>,
@@ -61,6 +64,7 @@ mod tests {
         let memory = Memory {
             current: Some("A".to_owned()),
             opener: None,
+            browser: Some("/devtools/browser/b".to_owned()),
             known: vec!["A".to_owned()],
             worlds: Worlds::default().holding("script"),
         };

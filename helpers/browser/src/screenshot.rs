@@ -53,9 +53,18 @@ impl Session {
     }
 
     async fn capture(&mut self, session: &str) -> Result<Vec<u8>, Problem> {
+        // In the background a page does not paint.
         self.wire
-            .call(Some(session), BringToFrontParams::default())
-            .await?;
+            .send(Some(session), BringToFrontParams::default())?;
+        let picture = self.picture(session, None).await?;
+        if longest_side(&picture) <= MOST_PIXELS {
+            return Ok(picture);
+        }
+        self.smaller(session, &picture).await
+    }
+
+    /// The same again, so small that its longest side is short enough.
+    async fn smaller(&mut self, session: &str, whole: &[u8]) -> Result<Vec<u8>, Problem> {
         let metrics = self
             .wire
             .call(Some(session), GetLayoutMetricsParams::default())
@@ -79,41 +88,51 @@ impl Session {
                 "the page has no viewport to take a picture of",
             ));
         }
-        let mut scale = (MOST_PIXELS / width.max(height)).min(1.0);
+        // On a screen of more than one pixel per CSS pixel the picture comes out larger.
+        let mut scale = MOST_PIXELS / longest_side(whole).max(width.max(height));
         loop {
-            let params = CaptureScreenshotParams {
-                format: Some(CaptureScreenshotFormat::Jpeg),
-                quality: Some(QUALITY),
-                clip: Some(Viewport {
-                    x,
-                    y,
-                    width,
-                    height,
-                    scale,
-                }),
-                ..CaptureScreenshotParams::default()
+            let clip = Viewport {
+                x,
+                y,
+                width,
+                height,
+                scale,
             };
-            let ticket = self.wire.submit(Some(session), params)?;
-            let reply = self.wire.reply(ticket).await?.map_err(|Declined(why)| {
-                Problem::refused(format!(
-                    "the browser could not take a picture: {why}; try again"
-                ))
-            })?;
-            let data = reply
-                .get("data")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            let picture = STANDARD
-                .decode(data)
-                .map_err(|error| Problem::Failed(format!("the picture is not base64: {error}")))?;
-            // On a screen of more than one pixel per CSS pixel the picture comes out larger.
-            let longest = jpeg_size(&picture).map_or(0, |(width, height)| width.max(height));
-            if f64::from(longest) <= MOST_PIXELS || scale < 0.05 {
+            let picture = self.picture(session, Some(clip)).await?;
+            let longest = longest_side(&picture);
+            if longest <= MOST_PIXELS || scale < 0.05 {
                 return Ok(picture);
             }
-            scale *= (MOST_PIXELS - 1.0) / f64::from(longest);
+            scale *= (MOST_PIXELS - 1.0) / longest;
         }
     }
+
+    async fn picture(&mut self, session: &str, clip: Option<Viewport>) -> Result<Vec<u8>, Problem> {
+        let params = CaptureScreenshotParams {
+            format: Some(CaptureScreenshotFormat::Jpeg),
+            quality: Some(QUALITY),
+            clip,
+            ..CaptureScreenshotParams::default()
+        };
+        let ticket = self.wire.submit(Some(session), params)?;
+        let reply = self.wire.reply(ticket).await?.map_err(|Declined(why)| {
+            Problem::refused(format!(
+                "the browser could not take a picture: {why}; try again"
+            ))
+        })?;
+        let data = reply
+            .get("data")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        STANDARD
+            .decode(data)
+            .map_err(|error| Problem::Failed(format!("the picture is not base64: {error}")))
+    }
+}
+
+/// Of a picture, in pixels; 0 for what is no JPEG.
+fn longest_side(picture: &[u8]) -> f64 {
+    jpeg_size(picture).map_or(0.0, |(width, height)| f64::from(width.max(height)))
 }
 
 /// Width and height from a JPEG's frame header (ITU T.81, B.2.2).

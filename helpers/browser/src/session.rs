@@ -34,6 +34,8 @@ pub struct Session {
     pub(crate) notes: Vec<String>,
     /// What the call is busy with, for the sentence at its limit.
     pub(crate) doing: &'static str,
+    /// The tab's address, and how often it had moved by then.
+    pub(crate) place: Option<(String, u64)>,
     /// A mouse button went down at this point and has not come up.
     pub(crate) pressed: Option<(f64, f64)>,
     /// A key went down and has not come up.
@@ -50,14 +52,13 @@ impl Session {
     /// # Errors
     /// A refusal when Chrome doesn't answer.
     pub async fn connect(port: u16, home: &Path) -> Result<Self, Problem> {
-        let url = endpoint::websocket_url(port).await?;
-        let mut wire = Wire::connect(&url).await?;
+        let stored = Memory::load(home);
+        let mut memory = stored.clone();
+        let mut wire = endpoint::connect(port, &mut memory.browser).await?;
         let mut downloads = SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Allow);
         downloads.download_path = Some(home.join(DOWNLOADS).to_string_lossy().into_owned());
         downloads.events_enabled = Some(true);
         wire.send(None, downloads)?;
-        let stored = Memory::load(home);
-        let mut memory = stored.clone();
         memory.worlds = memory.worlds.holding(SCRIPT);
         Ok(Self {
             wire,
@@ -66,6 +67,7 @@ impl Session {
             stored,
             notes: Vec::new(),
             doing: "connecting to the browser",
+            place: None,
             pressed: None,
             held: None,
             running: false,

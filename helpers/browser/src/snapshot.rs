@@ -117,9 +117,16 @@ impl Session {
         Ok(())
     }
 
-    /// Address of the page as Chrome keeps it, asked without disturbing the page.
+    /// Address of the page as Chrome keeps it, asked without disturbing the page, and
+    /// only when the tab has moved since it was asked last.
     pub(crate) async fn address(&mut self) -> Result<String, Problem> {
-        self.entry().await.map(|(url, _)| url)
+        let moves = self.wire.watch.navigation.moves;
+        if let Some((url, _)) = self.place.as_ref().filter(|(_, at)| *at == moves) {
+            return Ok(url.clone());
+        }
+        let (url, _) = self.entry().await?;
+        self.place = Some((url.clone(), moves));
+        Ok(url)
     }
 
     /// Address and title of the page, for the end of a result. A page that is still
@@ -156,16 +163,21 @@ impl Session {
                 other => break other?,
             }
         };
-        let index = history
-            .get("currentIndex")
-            .and_then(Value::as_u64)
-            .unwrap_or_default();
-        let text = |key: &str| {
-            let value = history.pointer(&format!("/entries/{index}/{key}"));
-            value.and_then(Value::as_str).unwrap_or_default()
-        };
-        Ok((text("url").to_owned(), tidy(text("title"))))
+        Ok(current_entry(&history))
     }
+}
+
+/// Address and title out of Chrome's answer about a tab's history.
+pub(crate) fn current_entry(history: &Value) -> (String, String) {
+    let index = history
+        .get("currentIndex")
+        .and_then(Value::as_u64)
+        .unwrap_or_default();
+    let text = |key: &str| {
+        let value = history.pointer(&format!("/entries/{index}/{key}"));
+        value.and_then(Value::as_str).unwrap_or_default()
+    };
+    (text("url").to_owned(), tidy(text("title")))
 }
 
 /// A title as the page script tells it: in one line, nothing in it that can't be seen.

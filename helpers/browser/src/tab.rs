@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chromiumoxide::cdp::browser_protocol::emulation::SetFocusEmulationEnabledParams;
 use chromiumoxide::cdp::browser_protocol::page::{
-    self, GetFrameTreeParams, NavigateParams, SetInterceptFileChooserDialogParams,
-    SetLifecycleEventsEnabledParams,
+    self, GetFrameTreeParams, GetNavigationHistoryParams, NavigateParams,
+    SetInterceptFileChooserDialogParams, SetLifecycleEventsEnabledParams,
 };
 use chromiumoxide::cdp::browser_protocol::target::{
     AttachToTargetParams, CloseTargetParams, CreateTargetParams, DetachFromTargetParams,
@@ -18,6 +18,7 @@ use tokio::time::timeout;
 
 use crate::problem::Problem;
 use crate::session::Session;
+use crate::snapshot::current_entry;
 use crate::watch::is_internal;
 use crate::wire::auto_attach;
 
@@ -50,9 +51,22 @@ impl Session {
         let list = GetTargetsParams {
             filter: Some(pages_only()),
         };
-        let reply = self.wire.call(None, list).await?;
+        let list = self.wire.submit(None, list)?;
+        // Most often the tab of the last call is the one, so it is entered in the same breath.
+        let guess = self.memory.current.clone();
+        let entering = match &guess {
+            Some(target) => Some(self.wire.submit(None, attach_to(target))?),
+            None => None,
+        };
+        let reply = self.wire.result("Target.getTargets", list).await?;
         // Those listed now are not news; what comes later is.
         self.wire.watch.new_pages.clear();
+        let entered = match entering {
+            // It may be closed since.
+            Some(ticket) => self.wire.reply(ticket).await?.ok(),
+            None => None,
+        };
+        let entered = entered.as_ref().and_then(session_of);
         let pages = pages_of(&reply);
         let (chosen, note) = choose(
             &pages,
@@ -69,7 +83,14 @@ impl Session {
                 url: "about:blank".to_owned(),
             },
         };
-        let stuck = match self.enter_tab(&target).await {
+        let entered = match entered {
+            Some(session) if guess.as_ref() != Some(&target.target) => {
+                self.detach(session)?;
+                None
+            }
+            other => other,
+        };
+        let stuck = match self.enter_tab(&target, entered).await {
             Ok(()) => None,
             Err(Problem::Crashed) => Some(Problem::Crashed),
             Err(Problem::Stuck) => Some(Problem::refused(format!(
@@ -110,7 +131,7 @@ impl Session {
             opener: None,
             url: String::new(),
         };
-        self.attach(&fresh.target).await?;
+        self.attach(&fresh.target, None).await?;
         self.remember(pages, &fresh);
         Ok(())
     }
@@ -128,6 +149,13 @@ impl Session {
         }
     }
 
+    fn detach(&mut self, session: String) -> Result<(), Problem> {
+        let detach = DetachFromTargetParams {
+            session_id: Some(SessionId::new(session)),
+        };
+        self.wire.send(None, detach).map(|_| ())
+    }
+
     async fn new_target(&mut self) -> Result<String, Problem> {
         let reply = self
             .wire
@@ -141,16 +169,18 @@ impl Session {
         target.ok_or_else(|| Problem::Failed("Target.createTarget answered no target".to_owned()))
     }
 
-    /// Attaches to one target and switches on what a call listens to.
-    pub(crate) async fn attach(&mut self, target: &str) -> Result<(), Problem> {
-        let mut params = AttachToTargetParams::new(target.to_owned());
-        params.flatten = Some(true);
-        let reply = self.wire.call(None, params).await?;
-        let session = reply
-            .get("sessionId")
-            .and_then(Value::as_str)
-            .ok_or_else(|| Problem::Failed("Target.attachToTarget answered no session".to_owned()))?
-            .to_owned();
+    /// Attaches to one target, unless `entered` is a session of it already, and switches on
+    /// what a call listens to.
+    async fn attach(&mut self, target: &str, entered: Option<String>) -> Result<(), Problem> {
+        let session = match entered {
+            Some(session) => session,
+            None => {
+                let reply = self.wire.call(None, attach_to(target)).await?;
+                session_of(&reply).ok_or_else(|| {
+                    Problem::Failed("Target.attachToTarget answered no session".to_owned())
+                })?
+            }
+        };
         self.wire.watch.follow(session.clone(), target.to_owned());
         let at = Some(session.as_str());
         // All in one go: their replies come in order, so the last one means all are on.
@@ -172,22 +202,29 @@ impl Session {
 
     async fn read_main_frame(&mut self) -> Result<(), Problem> {
         let session = self.tab()?;
-        let tree = self
+        let at = Some(session.as_str());
+        let tree = self.wire.submit(at, GetFrameTreeParams::default())?;
+        let history = self
             .wire
-            .call(Some(&session), GetFrameTreeParams::default())
-            .await?;
+            .submit(at, GetNavigationHistoryParams::default())?;
+        let tree = self.wire.result("Page.getFrameTree", tree).await?;
         let frame = tree.pointer("/frameTree/frame/id").and_then(Value::as_str);
         let loader = tree
             .pointer("/frameTree/frame/loaderId")
             .and_then(Value::as_str);
         self.wire.watch.main_frame = frame.map(str::to_owned);
         self.wire.watch.navigation.loader = loader.map(str::to_owned);
+        let moves = self.wire.watch.navigation.moves;
+        // A tab between two pages has none to tell; then it is asked when it is needed.
+        let history = self.wire.reply(history).await?.ok();
+        self.place = history.map(|history| (current_entry(&history).0, moves));
         Ok(())
     }
 
     /// Attaches; a tab held up by a dialog that opened between two calls is freed.
-    async fn enter_tab(&mut self, page: &Page) -> Result<(), Problem> {
-        if let Ok(attached) = timeout(FIRST_ANSWER, self.attach(&page.target)).await {
+    async fn enter_tab(&mut self, page: &Page, entered: Option<String>) -> Result<(), Problem> {
+        let attach = self.attach(&page.target, entered);
+        if let Ok(attached) = timeout(FIRST_ANSWER, attach).await {
             return attached;
         }
         let Ok(session) = self.tab() else {
@@ -226,12 +263,9 @@ impl Session {
         let left = watch.session.clone();
         watch.leave();
         if let Some(session) = left {
-            let detach = DetachFromTargetParams {
-                session_id: Some(SessionId::new(session)),
-            };
-            self.wire.send(None, detach)?;
+            self.detach(session)?;
         }
-        match timeout(ANSWER, self.attach(&target)).await {
+        match timeout(ANSWER, self.attach(&target, None)).await {
             Ok(attached) => attached?,
             Err(_) => {
                 return Err(Problem::refused(
@@ -245,6 +279,19 @@ impl Session {
         self.keep_memory()?;
         Ok(true)
     }
+}
+
+fn attach_to(target: &str) -> AttachToTargetParams {
+    let mut params = AttachToTargetParams::new(target.to_owned());
+    params.flatten = Some(true);
+    params
+}
+
+fn session_of(attached: &Value) -> Option<String> {
+    attached
+        .get("sessionId")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }
 
 fn pages_only() -> TargetFilter {

@@ -46,6 +46,8 @@ pub struct Navigation {
     pub pending: bool,
     /// Documents committed since the tab was attached.
     pub commits: u64,
+    /// The same and changes of the address within a document.
+    pub moves: u64,
     /// Loader of the newest document.
     pub loader: Option<String>,
     /// HTTP status that was answered last, whether or not a document came of it.
@@ -317,9 +319,11 @@ impl Watch {
                 navigation.pending = false;
                 navigation.requested = false;
                 navigation.commits += 1;
+                navigation.moves += 1;
                 navigation.loader = Some(event.text("/frame/loaderId").to_owned());
                 navigation.reached.clear();
             }
+            "Page.navigatedWithinDocument" => navigation.moves += 1,
             "Page.frameStoppedLoading" => {
                 navigation.pending = false;
                 navigation.requested = false;

@@ -15,8 +15,10 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::endpoint::Unopened;
 use crate::event::Event;
 use crate::problem::Problem;
+use crate::undelayed;
 use crate::watch::{Reaction, Watch};
 use crate::wellformed::mended;
 
@@ -40,12 +42,13 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Opens the WebSocket that `endpoint` named.
-    pub async fn connect(url: &str) -> Result<Self, Problem> {
+    /// Opens a WebSocket of the Chrome at 127.0.0.1:`port`.
+    pub async fn connect(port: u16, url: &str) -> Result<Self, Unopened> {
         let connection = timeout(CONNECT, Connection::connect(url))
             .await
-            .map_err(|_| Problem::refused("the agent's browser did not open its DevTools connection within 5 s; try again"))?
-            .map_err(|error| Problem::refused(format!("the agent's browser refused its DevTools connection: {error}; try again")))?;
+            .map_err(|_| Unopened::Silent)?
+            .map_err(|error| Unopened::Refused(error.to_string()))?;
+        undelayed::streams_to(port);
         Ok(Self {
             connection,
             awaited: HashSet::new(),
@@ -100,6 +103,11 @@ impl Wire {
     ) -> Result<Value, Problem> {
         let method = command.identifier();
         let ticket = self.submit(session, command)?;
+        self.result(&method, ticket).await
+    }
+
+    /// The result of a command that was sent; a refusal by Chrome is a failure.
+    pub async fn result(&mut self, method: &str, ticket: Ticket) -> Result<Value, Problem> {
         match self.reply(ticket).await? {
             Ok(value) => Ok(value),
             Err(Declined(why)) if went_away(&why) => Err(Problem::Moved),

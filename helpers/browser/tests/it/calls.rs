@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stage::Stage;
 
@@ -405,4 +405,38 @@ fn arguments_that_do_not_fit_are_refused() {
     );
     let refusal = stage.refusal("snapshot", json!({"depth": 1}));
     assert!(refusal.contains("unknown field `depth`"), "{refusal}");
+}
+
+#[test]
+fn the_way_to_another_chrome_is_not_taken() {
+    let stage = Stage::at("/second.html");
+    let memory = stage.home().join(".cache/guilds/browser.json");
+    let read = || -> Value { serde_json::from_slice(&std::fs::read(&memory).unwrap()).unwrap() };
+    let mut left = read();
+    let right = left["browser"].clone();
+    for wrong in [
+        json!("/devtools/browser/00000000-0000-0000-0000-000000000000"),
+        json!("/json/close/0"),
+        Value::Null,
+    ] {
+        left["browser"] = wrong;
+        std::fs::write(&memory, left.to_string()).unwrap();
+        let title = stage.output("eval", json!({"expression": "return document.title"}));
+        assert_eq!(title, "\"Second\"");
+        assert_eq!(read()["browser"], right);
+    }
+}
+
+#[test]
+fn an_address_that_changes_within_the_page_is_told() {
+    let stage = Stage::at("/second.html");
+    let url = stage.url("/second.html");
+    let pushes = "history.pushState(null, '', '?page=2'); return 1";
+    let told = stage.output("eval", json!({ "expression": pushes }));
+    assert_eq!(told, format!("1\n\nurl: {url}?page=2"));
+    let told = stage.output("eval", json!({"expression": "return 2"}));
+    assert_eq!(told, "2");
+    let hash = "location.hash = 'x'; return 3";
+    let told = stage.output("eval", json!({ "expression": hash }));
+    assert_eq!(told, format!("3\n\nurl: {url}?page=2#x"));
 }
