@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use machine_agent_api::{CallRequest, Kind, Reply};
+use secrecy::SecretSlice;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use sqlx::PgConnection;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 use crate::store::agents::Agent;
 use crate::store::events::Event;
+use crate::vault::Vault;
 
 mod browser;
 mod machine_reply;
@@ -62,7 +64,14 @@ pub struct Cx<'a> {
     pub db: &'a mut PgConnection,
     /// What takes secrets out of a text that is stored for people to read.
     pub words: &'a dyn Redact,
+    /// What seals and opens secrets.
+    pub vault: &'a Vault,
+    /// The file that the handler answered [`Answer::Read`] for; `None` until then.
+    pub file: Option<&'a HomeFile>,
 }
+
+/// A file of the agent's home, or the sentence for the model that says why there is none.
+pub type HomeFile = Result<SecretSlice<u8>, String>;
 
 /// Takes secrets out of texts.
 pub trait Redact: Sync {
@@ -93,6 +102,18 @@ pub enum Answer {
     TextAndEvent(String, Box<Event>),
     /// Ask the agent's machine: its reply is the result.
     OnMachine(MachineCall),
+    /// Read a file of the agent's home as the agent, then run this handler again with
+    /// [`Cx::file`]. Nothing that it did before is kept.
+    Read(ReadHome),
+}
+
+/// A file of the agent's home that a handler needs.
+#[derive(Debug)]
+pub struct ReadHome {
+    /// Path relative to the home.
+    pub path: String,
+    /// Most bytes it may have.
+    pub most_bytes: u64,
 }
 
 /// What is asked of the machine after the message is durable.
@@ -402,6 +423,8 @@ tools! {
     script_list::ScriptList,
     script_read::ScriptRead,
     script_run::ScriptRun,
+    secret_request::SecretRequest,
+    secret_store::SecretStore,
     shell::Shell,
 }
 

@@ -15,8 +15,10 @@ use super::reader::{Place, Problems, Table, as_id, at_most};
 use super::removal::{Effect, Use};
 use super::{ApplyError, Session, objects, sent_by_command_line};
 use crate::store::page::Page;
-use crate::store::secrets::{self, NewSecret, Secret, names};
+use crate::store::secrets::{self, NewSecret, Secret, names, uses};
 
+/// Calls that are shown beside one secret.
+const USES: i64 = 20;
 /// Most characters of a description.
 const MAX_DESCRIPTION: usize = 1_000;
 
@@ -233,10 +235,16 @@ impl Kind for Secrets {
                 "stored_by": secret.stored_by,
                 "created_at": secret.created_at,
                 "updated_at": secret.updated_at,
+                "last_used_at": secret.last_used_at,
             });
             (secret.name, object)
         };
-        Ok(stored.into_iter().map(shown).collect())
+        let one = page.only.and(stored.first().map(|secret| secret.id));
+        let mut objects: Vec<(String, Value)> = stored.into_iter().map(shown).collect();
+        if let (Some(id), Some((_, object))) = (one, objects.first_mut()) {
+            object["uses"] = json!(uses::last(db, id, USES).await?);
+        }
+        Ok(objects)
     }
 
     fn export(secret: &Object) -> Value {

@@ -1,12 +1,13 @@
 //! The one path of a call: parse, look up, validate, run, filter, redact, cap, stamp, store, answer.
 //!
 //! `claim` takes budget and ids, `execute` runs a claimed call in storage or hands it
-//! to `remote`, which asks the machine; `wait` answers a call that someone else runs.
+//! to `remote`, which asks the machine; `home` reads a file that a handler needs; `wait` answers a call that someone else runs.
 
 mod claim;
 mod environment;
 mod execute;
 mod handler;
+mod home;
 mod message;
 mod remote;
 mod target;

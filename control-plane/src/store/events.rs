@@ -61,6 +61,19 @@ pub enum What {
         /// The call that reported.
         call_id: String,
     },
+    /// An agent asked for a secret.
+    SecretRequest {
+        /// The request.
+        request: Uuid,
+        /// The secret's name.
+        name: String,
+        /// Why, redacted.
+        reason: String,
+        /// The run that asked.
+        run: Uuid,
+        /// The call that asked.
+        call_id: String,
+    },
     /// An operator granted what an agent asked for.
     SecretGranted {
         /// The request.
@@ -97,6 +110,7 @@ impl What {
     const fn word(&self) -> &'static str {
         match self {
             Self::Issue { .. } => "issue",
+            Self::SecretRequest { .. } => "secret_request",
             Self::SecretGranted { .. } => "secret_granted",
             Self::LoginChanged { .. } => "login_changed",
         }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::agents::Agent;
 use super::place::Place;
 use super::time::rfc3339;
 
@@ -152,6 +153,67 @@ pub async fn hold(db: &mut PgConnection, organisation: &str, id: Uuid) -> sqlx::
     .fetch_optional(db)
     .await?;
     Ok(found.is_some())
+}
+
+/// A request to be.
+#[derive(Debug)]
+pub struct NewRequest<'a> {
+    /// Who asks.
+    pub agent: &'a Agent,
+    /// The run that asks.
+    pub run: Uuid,
+    /// The call that asks.
+    pub call_id: &'a str,
+    /// The secret's name.
+    pub name: &'a str,
+    /// Why, without secrets.
+    pub reason: &'a str,
+}
+
+/// Ids and names of the requests of an agent that wait for an answer, oldest first. Holds
+/// off every other request of the agent until the transaction ends.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn hold_pending_of(
+    db: &mut PgConnection,
+    agent: &str,
+) -> sqlx::Result<Vec<(Uuid, String)>> {
+    // The agent's row is the lock: without a request there is no other to hold.
+    sqlx::query("SELECT id FROM agents WHERE id = $1 FOR NO KEY UPDATE")
+        .bind(agent)
+        .fetch_optional(&mut *db)
+        .await?;
+    sqlx::query_as(
+        "SELECT id, name FROM secret_requests WHERE agent = $1 AND status = 'pending'
+         ORDER BY created_at, id",
+    )
+    .bind(agent)
+    .fetch_all(db)
+    .await
+}
+
+/// Stores a request that waits for an answer, and answers its id.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn insert(db: &mut PgConnection, new: &NewRequest<'_>) -> sqlx::Result<Uuid> {
+    let id = Uuid::now_v7();
+    sqlx::query(
+        "INSERT INTO secret_requests (id, organisation, guild, agent, run, call_id, name, reason)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(id)
+    .bind(&new.agent.organisation)
+    .bind(&new.agent.guild)
+    .bind(&new.agent.id)
+    .bind(new.run)
+    .bind(new.call_id)
+    .bind(new.name)
+    .bind(new.reason)
+    .execute(db)
+    .await?;
+    Ok(id)
 }
 
 /// Decides a request that the caller holds and that is pending. `answer` says why it is denied.

@@ -2,6 +2,7 @@
 
 pub mod live;
 pub mod names;
+pub mod uses;
 
 use std::collections::BTreeSet;
 
@@ -37,6 +38,8 @@ pub struct Secret {
     pub created_at: String,
     /// When its value, name or description last changed.
     pub updated_at: String,
+    /// When a call was last sent with it.
+    pub last_used_at: Option<String>,
 }
 
 /// A secret to be stored.
@@ -93,16 +96,27 @@ pub fn check_value(value: &str) -> Result<(), String> {
     Ok(())
 }
 
-type Row = (Uuid, String, String, Vec<String>, Option<String>, i64, i64);
+type Row = (
+    Uuid,
+    String,
+    String,
+    Vec<String>,
+    Option<String>,
+    i64,
+    i64,
+    Option<i64>,
+);
 
 const SELECT: &str = "SELECT s.id, s.name, s.description,
         ARRAY(SELECT g.agent FROM secret_grants g WHERE g.secret = s.id ORDER BY g.agent),
         s.stored_by,
         floor(extract(epoch FROM s.created_at) * 1000)::bigint,
-        floor(extract(epoch FROM s.updated_at) * 1000)::bigint
+        floor(extract(epoch FROM s.updated_at) * 1000)::bigint,
+        (SELECT floor(extract(epoch FROM max(u.at)) * 1000)::bigint
+         FROM secret_uses u WHERE u.secret = s.id)
  FROM secrets s";
 
-fn of_row((id, name, description, grants, stored_by, created, updated): Row) -> Secret {
+fn of_row((id, name, description, grants, stored_by, created, updated, used): Row) -> Secret {
     Secret {
         id,
         name,
@@ -111,6 +125,7 @@ fn of_row((id, name, description, grants, stored_by, created, updated): Row) -> 
         stored_by,
         created_at: rfc3339(created),
         updated_at: rfc3339(updated),
+        last_used_at: used.map(rfc3339),
     }
 }
 

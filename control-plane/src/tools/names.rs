@@ -4,7 +4,7 @@ use super::{Family, Offered, TOOLS};
 
 /// Tools that later versions bring, each with the family that switches it. No
 /// script may stand in their way, and a binding may name one today.
-const COMING: [(&str, Option<Family>); 19] = [
+const COMING: [(&str, Option<Family>); 17] = [
     ("code_search", None),
     ("code_task", None),
     ("file_read", None),
@@ -21,8 +21,6 @@ const COMING: [(&str, Option<Family>); 19] = [
     ("schedule_list", Some(Family::Schedule)),
     ("schedule_pause", Some(Family::Schedule)),
     ("schedule_resume", Some(Family::Schedule)),
-    ("secret_request", Some(Family::Secret)),
-    ("secret_store", Some(Family::Secret)),
     ("shell_status", None),
 ];
 

@@ -7,12 +7,14 @@ use sqlx::PgConnection;
 
 use super::super::engine::Engine;
 use super::super::error::RunError;
+use super::Claimed;
 use crate::store::agents::Agent;
-use crate::store::secrets::live;
+use crate::store::secrets::{live, uses};
 use crate::telemetry::chain;
 
 impl Engine {
-    /// The agent's secrets by name, as they are granted and worth at this moment.
+    /// The agent's secrets by name, as they are granted and worth at this moment; noted as
+    /// used by the call, which is about to be sent with them.
     ///
     /// # Errors
     /// When the database does not answer, or [`RunError::Unavailable`] when a value can't be
@@ -21,8 +23,10 @@ impl Engine {
         &self,
         db: &mut PgConnection,
         agent: &Agent,
+        call: &Claimed,
     ) -> Result<BTreeMap<String, String>, RunError> {
         let mut env = BTreeMap::new();
+        let mut used = Vec::new();
         for granted in live::granted(db, &agent.id).await? {
             let opened = self.vault.open(granted.row, &granted.sealed).await;
             let value = opened.map_err(|error| {
@@ -38,6 +42,10 @@ impl Engine {
                 )
             })?;
             env.insert(granted.name, value.expose_secret().to_owned());
+            used.push(granted.row);
+        }
+        if !used.is_empty() {
+            uses::record(db, call.run, &call.call_id, &used).await?;
         }
         Ok(env)
     }

@@ -18,14 +18,14 @@ use super::super::result::{Facts, Raw, Redactor, Stamped};
 use super::super::snapshot::Snapshot;
 use super::super::start::{machine_of, place_of};
 use super::Claimed;
-use super::handler::{Handled, Words, handle};
+use super::handler::{Handled, Lent, Words, handle};
 use super::message::{Draft, changing};
 use super::target::Target;
 use crate::metrics::Outcome;
 use crate::store::calls::{self, Destination, Message, Stored};
 use crate::store::events;
 use crate::telemetry::chain;
-use crate::tools::{AfterCommit, MachineCall, ToolError};
+use crate::tools::{AfterCommit, HomeFile, MachineCall, ReadHome, ToolError};
 
 /// Tries of a storage call that met another one's locks; nothing of a failed try stays.
 const TRIES: u32 = 4;
@@ -48,6 +48,14 @@ enum Step {
         snapshot: Arc<Snapshot>,
         sent: Option<Destination>,
     },
+}
+
+/// What a try to begin a call came to.
+enum Tried {
+    /// It went on.
+    Step(Step),
+    /// Nothing was done yet: its handler needs a file of the agent's home first.
+    Needs(ReadHome, Arc<Snapshot>),
 }
 
 /// A batch under way.
@@ -175,15 +183,26 @@ impl Engine {
     /// the locks of others make it necessary.
     async fn begin_call(self: &Arc<Self>, call: &Claimed, later: bool) -> Result<Step, RunError> {
         let mut tries = 1;
+        let mut file = None;
         loop {
-            match self.try_begin(call, later).await {
+            match self.try_begin(call, later, file.as_ref()).await {
                 Err(RunError::Store(error)) if tries < TRIES && met_locks(&error) => tries += 1,
-                other => return other,
+                // Reading has no effect: a call that is cut off here is begun again.
+                Ok(Tried::Needs(read, snapshot)) => {
+                    file = Some(self.read_home(&snapshot.agent, &read).await);
+                }
+                Ok(Tried::Step(step)) => return Ok(step),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    async fn try_begin(self: &Arc<Self>, call: &Claimed, later: bool) -> Result<Step, RunError> {
+    async fn try_begin(
+        self: &Arc<Self>,
+        call: &Claimed,
+        later: bool,
+        file: Option<&HomeFile>,
+    ) -> Result<Tried, RunError> {
         // One message to the server opens both; the savepoint lets a refusal keep
         // its message and lose its effect.
         let mut tx = self.pool.begin_with("BEGIN; SAVEPOINT handler").await?;
@@ -195,7 +214,12 @@ impl Engine {
         'handling: loop {
             handlings += 1;
             let words = Words::new(&redactor);
-            let handler = handle(&mut tx, call, &snapshot, &target, &words);
+            let lent = Lent {
+                words: &words,
+                vault: &self.vault,
+                file,
+            };
+            let handler = handle(&mut tx, call, &snapshot, &target, lent);
             let handled = match AssertUnwindSafe(handler).catch_unwind().await {
                 Ok(handled) => handled,
                 Err(_) => Err(ToolError::failed("the handler panicked")),
@@ -204,7 +228,12 @@ impl Engine {
                 Ok(Handled::Remote(machine_call)) => {
                     return self
                         .send_off(tx, call, machine_call, (target, snapshot), later)
-                        .await;
+                        .await
+                        .map(Tried::Step);
+                }
+                Ok(Handled::Read(read)) => {
+                    tx.rollback().await?;
+                    return Ok(Tried::Needs(read, snapshot));
                 }
                 Ok(Handled::Result(raw, after, event)) => (raw, after, event, words.used()),
                 Err(error) => {
@@ -233,13 +262,14 @@ impl Engine {
                         if let Some(after) = after {
                             self.afterwards(&snapshot, after);
                         }
-                        return Ok(Step::Stored(message_of(&stamped)));
+                        return Ok(Tried::Step(Step::Stored(message_of(&stamped))));
                     }
                     Stored::Before => {
                         // Someone stored another end meanwhile, such as a cancel: this
                         // effect goes.
                         tx.rollback().await?;
-                        return Ok(Step::Stored(self.wait(call.run, &call.call_id).await?));
+                        let message = self.wait(call.run, &call.call_id).await?;
+                        return Ok(Tried::Step(Step::Stored(message)));
                     }
                     Stored::OldSecrets => {}
                 }
@@ -264,7 +294,7 @@ impl Engine {
         later: bool,
     ) -> Result<Step, RunError> {
         if machine_call.with_secrets {
-            machine_call.request.env = self.secrets_of(&mut tx, &snapshot.agent).await?;
+            machine_call.request.env = self.secrets_of(&mut tx, &snapshot.agent, call).await?;
         }
         let waits = later && machine_call.kind == Kind::Browser;
         let sent = if waits {
@@ -346,7 +376,12 @@ impl Engine {
         let mut tx = self.pool.begin().await?;
         let target = Target::find(&mut tx, snapshot, &call.name).await?;
         let redactor = Redactor::default();
-        let handled = handle(&mut tx, call, snapshot, &target, &Words::new(&redactor)).await;
+        let lent = Lent {
+            words: &Words::new(&redactor),
+            vault: &self.vault,
+            file: None,
+        };
+        let handled = handle(&mut tx, call, snapshot, &target, lent).await;
         // Only the reader is of interest: whatever the handler did is undone.
         tx.rollback().await?;
         Ok(match handled {

@@ -11,7 +11,10 @@ use super::Claimed;
 use super::target::Target;
 use crate::store::events::Event;
 use crate::store::scripts;
-use crate::tools::{self, AfterCommit, Answer, Caller, Cx, MachineCall, Redact, ToolError};
+use crate::tools::{
+    self, AfterCommit, Answer, Caller, Cx, HomeFile, MachineCall, ReadHome, Redact, ToolError,
+};
+use crate::vault::Vault;
 
 /// What a handler may redact with, and whether it did.
 pub(super) struct Words<'a> {
@@ -44,6 +47,16 @@ impl Redact for Words<'_> {
 pub(super) enum Handled {
     Result(Raw, Option<AfterCommit>, Option<Box<Event>>),
     Remote(Box<MachineCall>),
+    Read(ReadHome),
+}
+
+/// What a handler is lent.
+#[derive(Clone, Copy)]
+pub(super) struct Lent<'a> {
+    pub(super) words: &'a Words<'a>,
+    pub(super) vault: &'a Vault,
+    /// The file of the agent's home that it asked for.
+    pub(super) file: Option<&'a HomeFile>,
 }
 
 /// Validates and runs the handler.
@@ -52,7 +65,7 @@ pub(super) async fn handle(
     call: &Claimed,
     snapshot: &Snapshot,
     target: &Target,
-    words: &Words<'_>,
+    lent: Lent<'_>,
 ) -> Result<Handled, ToolError> {
     let arguments = || {
         call.arguments
@@ -84,7 +97,9 @@ pub(super) async fn handle(
             let cx = Cx {
                 caller: &caller,
                 db,
-                words,
+                words: lent.words,
+                vault: lent.vault,
+                file: lent.file,
             };
             Ok(match tool.run(cx, arguments).await? {
                 Answer::Text(text) => Handled::Result(Raw::text(text), None, None),
@@ -95,6 +110,10 @@ pub(super) async fn handle(
                     Handled::Result(Raw::text(text), None, Some(event))
                 }
                 Answer::OnMachine(machine_call) => Handled::Remote(Box::new(machine_call)),
+                Answer::Read(_) if lent.file.is_some() => {
+                    return Err(ToolError::failed("the handler asked for a file twice"));
+                }
+                Answer::Read(read) => Handled::Read(read),
             })
         }
     }
