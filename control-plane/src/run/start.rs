@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use machine_agent_api::{EnsureAgent, PutScript, Script};
+use machine_agent_api::EnsureAgent;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -21,8 +21,6 @@ use crate::store::{bindings, runs};
 pub const MAX_TOOL_CALLS: u32 = 1_000;
 /// Time that a start waits for the agent's machine.
 const READY_WITHIN: Duration = Duration::from_secs(4);
-/// Time for each script file afterwards.
-const SCRIPT_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a chat backend asks for.
 #[derive(Debug)]
@@ -65,7 +63,7 @@ impl Engine {
             )],
         };
         let (view, held) = self.begin(&start, &agent, &notices).await?;
-        if notices.is_empty() && !held.is_empty() {
+        if notices.is_empty() {
             self.write_scripts(agent, held);
         }
         Ok(view)
@@ -151,38 +149,6 @@ impl Engine {
             )
             .await
             .map(|_| ())
-    }
-
-    /// Writes the snapshot's script files. Each `script_run` carries its source
-    /// too, so a file that can't be written now is no failure.
-    fn write_scripts(self: &Arc<Self>, agent: Agent, held: Vec<SnapshotScript>) {
-        let engine = Arc::clone(self);
-        self.tasks.spawn(async move {
-            for SnapshotScript { script, .. } in held {
-                let script = Script {
-                    name: script.name,
-                    sha256: script.sha256,
-                    source: script.source,
-                };
-                let operation = PutScript {
-                    agent: &agent.id,
-                    script: &script,
-                };
-                let written = engine
-                    .machines
-                    .ask(
-                        &machine_of(&agent),
-                        Some(&place_of(&agent)),
-                        &operation,
-                        SCRIPT_WITHIN,
-                    )
-                    .await;
-                if let Err(error) = written {
-                    tracing::warn!(agent = agent.id, script = script.name, %error, "a script file was not written");
-                    return;
-                }
-            }
-        });
     }
 }
 

@@ -4,6 +4,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::agents::Agent;
 use super::bindings::Level;
 use super::sealing::{SealError, seal};
 use super::time::rfc3339;
@@ -286,6 +287,28 @@ pub async fn has_key(
         Err(SealError::Store(error)) => Err(error),
         Err(SealError::Vault(_)) => Ok(false),
     }
+}
+
+/// Names of the tools that are known of the logins which resolve for an agent: for each
+/// connector its own, else its guild's, else its organisation's.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn tool_names(db: &mut PgConnection, agent: &Agent) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar(
+        "SELECT DISTINCT tool.name FROM (
+           SELECT DISTINCT ON (connector) tools FROM logins
+           WHERE organisation = $1
+             AND ((level = 'agent' AND owner = $2) OR (level = 'guild' AND owner = $3)
+                  OR level = 'organisation')
+           ORDER BY connector, array_position(ARRAY['agent', 'guild', 'organisation'], level)
+         ) resolved, json_object_keys(resolved.tools) AS tool(name) ORDER BY tool.name",
+    )
+    .bind(&agent.organisation)
+    .bind(&agent.id)
+    .bind(&agent.guild)
+    .fetch_all(db)
+    .await
 }
 
 #[cfg(test)]

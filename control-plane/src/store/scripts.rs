@@ -258,7 +258,8 @@ pub async fn join_run(db: &mut PgConnection, run: Uuid, script: &Script) -> sqlx
     Ok(added.rows_affected() > 0)
 }
 
-/// Removes a stored script and its name from a run; false when neither held it.
+/// Removes a stored script and its name from a run; false when neither held it. Its name
+/// is kept as deleted until [`forget_deleted`], so that its file can be removed too.
 ///
 /// # Errors
 /// When the database does not answer.
@@ -269,8 +270,9 @@ pub async fn delete(
     name: &str,
 ) -> sqlx::Result<bool> {
     let stored = sqlx::query(
-        "DELETE FROM artifacts
-         WHERE organisation = $1 AND kind = 'script' AND level = 'agent' AND owner = $2 AND key = $3",
+        "UPDATE artifacts SET body = '', detail = NULL, deleted_at = clock_timestamp()
+         WHERE organisation = $1 AND kind = 'script' AND level = 'agent' AND owner = $2
+           AND key = $3 AND deleted_at IS NULL",
     )
     .bind(&agent.organisation)
     .bind(&agent.id)
@@ -283,4 +285,38 @@ pub async fn delete(
         .execute(db)
         .await?;
     Ok(stored.rows_affected() + held.rows_affected() > 0)
+}
+
+/// Names of scripts that were deleted and whose files may still be on the machine, in order.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn deleted(db: &mut PgConnection, agent: &Agent) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar(
+        "SELECT key FROM artifacts
+         WHERE organisation = $1 AND kind = 'script' AND level = 'agent' AND owner = $2
+           AND deleted_at IS NOT NULL ORDER BY key",
+    )
+    .bind(&agent.organisation)
+    .bind(&agent.id)
+    .fetch_all(db)
+    .await
+}
+
+/// Forgets a deleted script whose file is gone. One that was created again stays.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn forget_deleted(db: &mut PgConnection, agent: &Agent, name: &str) -> sqlx::Result<()> {
+    sqlx::query(
+        "DELETE FROM artifacts
+         WHERE organisation = $1 AND kind = 'script' AND level = 'agent' AND owner = $2
+           AND key = $3 AND deleted_at IS NOT NULL",
+    )
+    .bind(&agent.organisation)
+    .bind(&agent.id)
+    .bind(name)
+    .execute(db)
+    .await?;
+    Ok(())
 }

@@ -8,6 +8,7 @@ use super::{
     Answer, Cx, Family, Filter, Flag, Offered, Place, Tool, ToolError, script_name,
     script_parameters,
 };
+use crate::store::logins;
 use crate::store::scripts::{self, Script};
 
 /// Most characters of a description.
@@ -66,8 +67,9 @@ impl Tool for ScriptCreate {
     type Args = Args;
 
     async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {
-        let script = script(args)?;
         let agent = &cx.caller.agent;
+        let of_connectors = logins::tool_names(cx.db, agent).await?;
+        let script = script(args, &of_connectors)?;
         let (others, replaces) = scripts::hold(cx.db, agent, &script.name).await?;
         let most = agent.config.max_scripts;
         if !replaces && others >= i64::from(most) {
@@ -87,8 +89,8 @@ impl Tool for ScriptCreate {
     }
 }
 
-/// Checks all there is to check without the database, every problem at once.
-fn script(args: Args) -> Result<Script, ToolError> {
+/// Checks all there is to check without what is stored, every problem at once.
+fn script(args: Args, of_connectors: &[String]) -> Result<Script, ToolError> {
     let mut problems = Vec::new();
     let mut note = |checked: Result<(), ToolError>| {
         if let Err(error) = checked {
@@ -96,6 +98,7 @@ fn script(args: Args) -> Result<Script, ToolError> {
         }
     };
     note(script_name::check(&args.name));
+    note(script_name::check_connectors(&args.name, of_connectors));
     note(check_description(&args.description));
     note(check_source(&args.source));
     if let Some(parameters) = &args.parameters {
@@ -159,12 +162,12 @@ mod tests {
 
     #[track_caller]
     fn refused(args: Args, expected: &str) {
-        assert_eq!(script(args).unwrap_err().to_string(), expected);
+        assert_eq!(script(args, &[]).unwrap_err().to_string(), expected);
     }
 
     #[test]
     fn a_script_carries_the_hash_of_its_source() {
-        let made = script(args("a", "d", "abc", None)).unwrap();
+        let made = script(args("a", "d", "abc", None), &[]).unwrap();
         assert_eq!(
             made.sha256,
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -173,12 +176,12 @@ mod tests {
 
     #[test]
     fn lengths_are_held() {
-        assert!(script(args("a", &"é".repeat(400), "s", None)).is_ok());
+        assert!(script(args("a", &"é".repeat(400), "s", None), &[]).is_ok());
         refused(
             args("a", &"a".repeat(401), "s", None),
             "422 description has 401 characters, at most 400 are allowed",
         );
-        assert!(script(args("a", "d", &"a".repeat(262_144), None)).is_ok());
+        assert!(script(args("a", "d", &"a".repeat(262_144), None), &[]).is_ok());
         refused(
             args("a", "d", &"a".repeat(262_145), None),
             "422 source has 262145 bytes, at most 256 KiB are allowed",

@@ -36,6 +36,19 @@ pub(super) fn check(name: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Refuses a name that one of the agent's connector tools has.
+///
+/// # Errors
+/// 422 with what to do.
+pub(super) fn check_connectors(name: &str, tools: &[String]) -> Result<(), ToolError> {
+    if tools.iter().any(|tool| tool == name) {
+        return Err(ToolError::invalid(format!(
+            "{name} is the name of a tool of one of your connectors; choose another name for the script"
+        )));
+    }
+    Ok(())
+}
+
 /// Whether text matches `^[a-z][a-z0-9_-]{0,62}$`.
 fn is_name(text: &str) -> bool {
     let inner =
@@ -89,6 +102,66 @@ mod tests {
         let longer = "a".repeat(64);
         for bad in ["", "1a", "_a", "A", "a.b", "a b", "ä", "a\0", &longer] {
             check_name(bad, Err("is no name of a script"));
+        }
+    }
+
+    #[test]
+    fn a_connector_tools_name_is_refused() {
+        let tools = ["tavily_search".to_owned(), "Crawl".to_owned()];
+        assert!(check_connectors("crawl", &tools).is_ok());
+        assert!(check_connectors("tavily", &tools).is_ok());
+        assert_eq!(
+            check_connectors("tavily_search", &tools)
+                .unwrap_err()
+                .to_string(),
+            "422 tavily_search is the name of a tool of one of your connectors; choose another name for the script"
+        );
+    }
+
+    /// Every name in the specification's tables of native tools.
+    #[test]
+    fn no_script_takes_the_name_of_a_native_tool() {
+        for tool in [
+            "note_find",
+            "note_get",
+            "note_write",
+            "note_delete",
+            "record_search",
+            "record_list",
+            "record_add",
+            "record_update",
+            "record_remove",
+            "memory_write",
+            "browser_navigate",
+            "browser_snapshot",
+            "browser_click",
+            "browser_type",
+            "browser_fill",
+            "browser_scroll",
+            "browser_screenshot",
+            "browser_eval",
+            "code_task",
+            "shell",
+            "shell_status",
+            "file_read",
+            "code_search",
+            "group_post",
+            "report_issue",
+            "schedule_create_cron",
+            "schedule_create_window",
+            "schedule_list",
+            "schedule_pause",
+            "schedule_resume",
+            "schedule_delete",
+            "script_create",
+            "script_list",
+            "script_read",
+            "script_run",
+            "script_delete",
+            "secret_store",
+            "secret_request",
+        ] {
+            check_name(tool, Err("is the name of a tool"));
         }
     }
 

@@ -35,6 +35,10 @@ pub struct Request {
     /// For `guilds-script-run`: lower-case hexadecimal SHA-256 of the bytes to run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// For `guilds-script-run`: the bytes to run, for when its file is being replaced by
+    /// another run of the agent's. Without it the file's bytes are run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
 }
 
 fn default_limit_ms() -> u64 {

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn answer(place: &Place, request: &Request, started: Instant) -> Reply {
-    let source = match script::read(place, request.sha256.as_deref()) {
+    let source = match script::source(place, request) {
         Ok(source) => source,
         Err(refusal) => return Reply::refused(refusal.to_string()),
     };

@@ -8,6 +8,8 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
+use helper_protocol::Request;
+
 use crate::arguments::Place;
 
 /// Largest source the specification allows.
@@ -55,6 +57,30 @@ impl std::fmt::Display for Refusal {
     }
 }
 
+/// The bytes to run: those that came with the request, else the file's; held to the hash.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn source(place: &Place, request: &Request) -> Result<Vec<u8>, Refusal> {
+    let sha256 = request.sha256.as_deref();
+    match &request.source {
+        None => read(place, sha256),
+        Some(source) if source.len() as u64 > MAX_SOURCE_BYTES => {
+            Err(Refusal::TooLarge(place.name.clone()))
+        }
+        Some(source) => held_to(place, source.clone().into_bytes(), sha256),
+    }
+}
+
+fn held_to(place: &Place, source: Vec<u8>, sha256: Option<&str>) -> Result<Vec<u8>, Refusal> {
+    match sha256 {
+        Some(expected) if !hexadecimal(&source).eq_ignore_ascii_case(expected) => {
+            Err(Refusal::Changed(place.name.clone()))
+        }
+        _ => Ok(source),
+    }
+}
+
 /// The bytes of `~/scripts/<name>.py`. With `sha256`, only the bytes of that hash.
 ///
 /// No link is followed below the home, and the file is read once: what is
@@ -83,12 +109,7 @@ pub(crate) fn read(place: &Place, sha256: Option<&str>) -> Result<Vec<u8>, Refus
     if source.len() as u64 > MAX_SOURCE_BYTES {
         return Err(Refusal::TooLarge(name));
     }
-    match sha256 {
-        Some(expected) if !hexadecimal(&source).eq_ignore_ascii_case(expected) => {
-            Err(Refusal::Changed(name))
-        }
-        _ => Ok(source),
-    }
+    held_to(place, source, sha256)
 }
 
 fn open(place: &Place) -> Result<OwnedFd, Errno> {

@@ -99,12 +99,14 @@ impl Order {
 
     /// The object on the helper's stdin.
     fn input(self) -> serde_json::Result<Vec<u8>> {
+        let script = self.request.script.map(|s| (s.sha256, s.source)).unzip();
         serde_json::to_vec(&helper_protocol::Request {
             arguments: self.request.arguments,
             env: self.request.env,
             limit_ms: self.request.limit_ms,
             max_output_bytes: usize::try_from(self.request.max_output_bytes).unwrap_or(usize::MAX),
-            sha256: self.request.script.map(|script| script.sha256),
+            sha256: script.0,
+            source: script.1,
         })
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use machine_agent_api::Script;
 use nix::errno::Errno;
@@ -172,13 +173,20 @@ fn make_folder(home: &Path) -> Result<OwnedFd, ScriptError> {
         .ok_or_else(|| ScriptError::Home("~/scripts was removed while it was made".to_owned()))
 }
 
+/// A name of its own for each writing: two runs of the agent may write at once.
+fn temporary_name(name: &str) -> String {
+    static WRITINGS: AtomicU64 = AtomicU64::new(0);
+    let writing = WRITINGS.fetch_add(1, Ordering::Relaxed);
+    format!(".{name}.{}-{writing}", std::process::id())
+}
+
 fn write_now(home: &Path, script: &Script) -> Result<(), ScriptError> {
     let folder = make_folder(home)?;
     let name = file_name(&script.name);
     if holds(&folder, &name, script) {
         return Ok(());
     }
-    let temporary = format!(".{name}.{}", std::process::id());
+    let temporary = temporary_name(&name);
     let no_directory = UnlinkatFlags::NoRemoveDir;
     match unlinkat(&folder, temporary.as_str(), no_directory) {
         Ok(()) | Err(Errno::ENOENT) => {}

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
-use machine_agent_api::{DeleteScript, Kind};
+use machine_agent_api::Kind;
 use sqlx::{Postgres, Transaction};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -16,7 +16,6 @@ use super::super::error::RunError;
 use super::super::inflight::Guard;
 use super::super::result::{Facts, Raw, Redactor, Stamped};
 use super::super::snapshot::Snapshot;
-use super::super::start::{machine_of, place_of};
 use super::Claimed;
 use super::handler::{Handled, Lent, Words, handle};
 use super::message::{Draft, changing};
@@ -34,8 +33,6 @@ const TRIES: u32 = 4;
 const HANDLINGS: u32 = 3;
 /// Readings of secrets that change again while a call is handled.
 const READINGS: u32 = 50;
-/// Time for what is asked of a machine after a message is stored.
-const AFTERWARDS: Duration = Duration::from_secs(10);
 
 /// How far a call came in the database.
 enum Step {
@@ -352,18 +349,7 @@ impl Engine {
         let (engine, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
         self.tasks.spawn(async move {
             let AfterCommit::DeleteScript { name } = after;
-            let agent = &snapshot.agent;
-            let operation = DeleteScript {
-                agent: &agent.id,
-                name: &name,
-            };
-            let done = engine
-                .machines
-                .ask(&machine_of(agent), Some(&place_of(agent)), &operation, AFTERWARDS)
-                .await;
-            if let Err(error) = done {
-                tracing::warn!(agent = agent.id, script = name, %error, "a script file was not removed");
-            }
+            engine.remove_script(&snapshot.agent, &name).await;
         });
     }
 

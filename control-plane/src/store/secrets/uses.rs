@@ -52,11 +52,7 @@ pub async fn record(
 ///
 /// # Errors
 /// When the database does not answer.
-pub async fn last(
-    db: &mut PgConnection,
-    secret: Uuid,
-    limit: i64,
-) -> sqlx::Result<Vec<SecretUse>> {
+pub async fn last(db: &mut PgConnection, secret: Uuid, limit: i64) -> sqlx::Result<Vec<SecretUse>> {
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT r.agent, u.run, u.call_id, c.name AS tool,
                 floor(extract(epoch FROM u.at) * 1000)::bigint AS at_ms

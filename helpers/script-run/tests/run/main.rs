@@ -131,6 +131,23 @@ fn other_bytes_than_those_asked_for_do_not_run() {
 }
 
 #[test]
+fn bytes_that_come_with_the_request_run_whatever_the_file_holds() {
+    let home = home_with("print('file')");
+    let source = "print('sent', __file__[-16:])";
+    let run_with = |sha256: &str| {
+        let request = json!({"arguments": {}, "source": source, "sha256": sha256});
+        run(home.path(), &request)
+    };
+    // By `sha256sum`.
+    let sha256 = "73c5fdfce812eb9f2d6a13e727619b363dc16a56d72b9bace9271b8802dff260";
+    assert_eq!(run_with(sha256)["output"], "sent scripts/daily.py\n");
+    assert_eq!(
+        run_with(&"0".repeat(64))["error"],
+        "~/scripts/daily.py is not the script this run started with: its bytes were changed"
+    );
+}
+
+#[test]
 fn at_the_limit_a_setsid_child_that_holds_stdout_ends_too() {
     let home = home_with(concat!(
         "import os, time\n",
