@@ -13,6 +13,7 @@ pub mod reading;
 mod redaction;
 pub mod result;
 pub mod schema;
+mod scripts;
 mod snapshot;
 pub mod start;
 mod sweep;

@@ -22,6 +22,9 @@ pub(super) const KIND: Kind = Kind {
         Column::new("UPDATED", Role::Word, |object, screen| {
             ago(object, "updated_at", screen)
         }),
+        Column::new("USED", Role::Word, |object, screen| {
+            ago(object, "last_used_at", screen)
+        }),
         Column::new("STORED BY", Role::Word, |object, _| {
             text(object, "stored_by")
         }),
