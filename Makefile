@@ -23,6 +23,7 @@ bench:
 
 soak:
 	@scripts/soak.sh "$(SECONDS)"
+	@GUILDS_RACE_TRIES=100000 tests/run.sh it home_races
 
 fmt:
 	cargo fmt --all

@@ -10,6 +10,7 @@ pub mod certificates;
 pub mod cluster;
 pub mod control_plane;
 pub mod event_stream;
+pub mod kept_connection;
 pub mod machine;
 pub mod machine_client;
 pub mod processes;

@@ -23,6 +23,7 @@ pub struct Machine {
     address: String,
     table: String,
     cgroup_root: String,
+    run_dir: PathBuf,
 }
 
 /// What a test changes in a machine agent's settings.
@@ -50,6 +51,7 @@ impl Machine {
         let address = format!("127.0.0.1:{}", slots::port()?);
         let table = format!("guilds_test_{number}");
         let cgroup_root = format!("guilds-{number}");
+        let run_dir = PathBuf::from(format!("/run/guilds-runners-{number}"));
         let config = directory.join("machine-agent.toml");
         let log = directory.join("machine-agent.log");
         let uids = slots::uids();
@@ -68,7 +70,7 @@ impl Machine {
                 shared.authority.certificate().display().to_string(),
             ),
             ("runners", "direct".to_owned()),
-            ("run_dir", format!("/run/guilds-runners-{number}")),
+            ("run_dir", run_dir.display().to_string()),
             ("state_dir", directory.join("machine").display().to_string()),
             ("home_root", "/home".to_owned()),
             ("cgroup_root", cgroup_root.clone()),
@@ -91,6 +93,7 @@ impl Machine {
             address,
             table,
             cgroup_root,
+            run_dir,
         };
         this.wait_ready(shared).await?;
         Ok(this)
@@ -112,6 +115,12 @@ impl Machine {
     #[must_use]
     pub fn cgroup_root(&self) -> &str {
         &self.cgroup_root
+    }
+
+    /// Folder of its runners' sockets.
+    #[must_use]
+    pub fn run_dir(&self) -> &Path {
+        &self.run_dir
     }
 
     /// The front's pid.

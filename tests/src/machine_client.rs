@@ -17,9 +17,11 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::api::{Answer, exchange};
 use crate::certificates::Identity;
+use crate::kept_connection::KeptConnection;
 use crate::shared::ORGANISATION;
 
 /// Longer than any call of a test may take.
@@ -99,6 +101,21 @@ impl MachineClient {
             .with_context(|| format!("{path}: no answer within {LIMIT:?}"))?
     }
 
+    /// A connection that is kept, about the agent in `slot`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn keep(&self, slot: u8) -> Result<KeptConnection> {
+        KeptConnection::over(self.connect().await?, slot).await
+    }
+
+    async fn connect(&self) -> Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(&self.address).await?;
+        stream.set_nodelay(true)?;
+        let name = ServerName::try_from("machine.invalid")?;
+        Ok(self.connector.connect(name, stream).await?)
+    }
+
     async fn exchange(
         &self,
         method: Method,
@@ -106,11 +123,7 @@ impl MachineClient {
         slot: Option<u8>,
         body: Option<&Value>,
     ) -> Result<Answer> {
-        let stream = TcpStream::connect(&self.address).await?;
-        let stream = self
-            .connector
-            .connect(ServerName::try_from("machine.invalid")?, stream)
-            .await?;
+        let stream = self.connect().await?;
         let mut request = Request::builder()
             .method(method)
             .uri(path)
