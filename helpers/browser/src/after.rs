@@ -43,6 +43,7 @@ impl Session {
         watch.requests.clear();
         watch.new_pages.clear();
         watch.navigation.answered = None;
+        watch.navigation.fruitless = false;
         watch.windows = 0;
     }
 

@@ -70,8 +70,7 @@ impl Session {
                 .wait_until(Instant::now() + WINDOW, |watch| !watch.new_pages.is_empty())
                 .await?;
         }
-        if !self.wire.watch.new_pages.is_empty() && self.follow_new_tab().await? {
-            self.new_tab_loaded().await?;
+        if !self.wire.watch.new_pages.is_empty() && self.new_tab().await? {
             return Ok(Settled::NewTab);
         }
         if self.wire.watch.navigation.requested {
@@ -82,10 +81,13 @@ impl Session {
             self.wire
                 .wait_until(Instant::now() + COMMIT, |watch| !watch.navigation.pending)
                 .await?;
+        }
+        if self.wire.watch.navigation.fruitless {
+            // What it came to instead of a document is told after its end.
             let came = |watch: &Watch| {
                 let navigation = &watch.navigation;
                 navigation.commits > commits_before
-                    || navigation.answered.is_some()
+                    || matches!(navigation.answered, Some(204 | 205))
                     || !watch.downloads.is_empty()
             };
             self.wire
@@ -102,6 +104,28 @@ impl Session {
                 .push("still loading: the server has not answered yet".to_owned());
         }
         Ok(Settled::Here)
+    }
+
+    /// Moves to the tab that was opened. One that closes again, such as that of a
+    /// download, leaves the call where it was.
+    async fn new_tab(&mut self) -> Result<bool, Problem> {
+        let from = self.wire.watch.target.clone();
+        let opener = self.memory.opener.clone();
+        let stays = match self.follow_new_tab().await {
+            Ok(true) => self.new_tab_loaded().await.map(|()| true),
+            other => other,
+        };
+        match (stays, from) {
+            (Ok(true), _) => return Ok(true),
+            (Err(Problem::Closed), Some(from)) => self.come_back(from, opener).await?,
+            (Ok(false), _) => {}
+            (Err(problem), _) => return Err(problem),
+        }
+        let begun = |watch: &Watch| !watch.downloads.is_empty();
+        self.wire
+            .wait_until(Instant::now() + AFTERMATH, begun)
+            .await?;
+        Ok(false)
     }
 
     /// A tab attached after its document came has no lifecycle events to wait for.

@@ -279,6 +279,25 @@ impl Session {
         self.keep_memory()?;
         Ok(true)
     }
+
+    /// Back to the tab the call left for one that is gone again.
+    pub(crate) async fn come_back(
+        &mut self,
+        target: String,
+        opener: Option<String>,
+    ) -> Result<(), Problem> {
+        self.wire.watch.leave();
+        match timeout(ANSWER, self.attach(&target, None)).await {
+            Ok(Ok(())) => {}
+            // It closed as well.
+            Ok(Err(Problem::Failed(_))) => return Err(Problem::Closed),
+            Ok(Err(problem)) => return Err(problem),
+            Err(_) => return Err(Problem::Stuck),
+        }
+        self.memory.current = Some(target);
+        self.memory.opener = opener;
+        self.keep_memory()
+    }
 }
 
 fn attach_to(target: &str) -> AttachToTargetParams {

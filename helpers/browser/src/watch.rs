@@ -44,6 +44,8 @@ pub struct Navigation {
     pub requested: bool,
     /// One has started and has neither committed nor come to nothing.
     pub pending: bool,
+    /// One ended without a document since the action began: a download, or an answer without a page.
+    pub fruitless: bool,
     /// Documents committed since the tab was attached.
     pub commits: u64,
     /// The same and changes of the address within a document.
@@ -325,6 +327,7 @@ impl Watch {
             }
             "Page.navigatedWithinDocument" => navigation.moves += 1,
             "Page.frameStoppedLoading" => {
+                navigation.fruitless |= navigation.pending || navigation.requested;
                 navigation.pending = false;
                 navigation.requested = false;
             }
@@ -436,6 +439,7 @@ mod tests {
         assert!(watch.navigation.pending);
         watch.take(&event("Page.frameStoppedLoading", json!({"frameId":"F"})));
         assert!(!watch.navigation.pending);
+        assert!(watch.navigation.fruitless);
         watch.take(&event(
             "Page.frameNavigated",
             json!({"frame":{"id":"F","loaderId":"L"}}),
@@ -445,6 +449,9 @@ mod tests {
             json!({"frameId":"F","loaderId":"L","name":"DOMContentLoaded"}),
         ));
         assert!(watch.navigation.has_reached("DOMContentLoaded"));
+        watch.navigation.fruitless = false;
+        watch.take(&event("Page.frameStoppedLoading", json!({"frameId":"F"})));
+        assert!(!watch.navigation.fruitless);
         assert_eq!(watch.navigation.commits, 1);
     }
 

@@ -59,6 +59,18 @@ pub const CASES: &[Case] = &[
         ],
     },
     Case {
+        name: "a-download-in-a-new-tab",
+        html: "<a href=/report.csv target=_blank>Report</a><button>Here</button>",
+        steps: &[
+            does(
+                "click",
+                &["text=Report"],
+                "clicked link \"Report\"\ndownload: saved as downloads/report.csv, 8 bytes",
+            ),
+            does("click", &["text=Here"], "clicked button \"Here\""),
+        ],
+    },
+    Case {
         name: "popups",
         html: "<button onclick=\"open('/second.html', 'w', 'width=300,height=200')\">Window</button>",
         steps: &[
