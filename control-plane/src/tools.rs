@@ -26,6 +26,7 @@ mod script_parameters;
 pub mod validation;
 
 pub use script_run::script_call;
+pub use tool_result::{Filter, MachineResult};
 
 /// A native tool.
 pub trait Tool: 'static {
@@ -152,21 +153,6 @@ pub struct MachineCallNames {
     pub limit_s: u64,
 }
 
-/// The raw result of a machine call.
-#[derive(Debug, Default)]
-pub struct MachineResult {
-    /// The text before filter, redaction, cap and stamp.
-    pub text: String,
-    /// Bytes as produced, also where the machine cut them.
-    pub original_bytes: u64,
-    /// Bytes at the end of `text` that its reader put after what the machine gave.
-    pub appended_bytes: usize,
-    /// Exit code for the metadata.
-    pub exit_code: Option<i32>,
-    /// The text is a refusal or the end at a limit: it opens with `ERROR: `.
-    pub is_error: bool,
-}
-
 /// Why a handler gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
@@ -282,31 +268,6 @@ pub enum Flag {
     Scripting,
     /// `config.memory`
     Memory,
-}
-
-/// What is done to a result before redaction; named in the metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Filter {
-    /// Nothing.
-    None,
-    /// What a terminal would show.
-    Terminal,
-    /// `Terminal`, and runs of equal lines as one line and a count.
-    TerminalFolded,
-    /// Well-formed Unicode without invisible controls, `data:` URLs cut.
-    Page,
-}
-
-impl Filter {
-    /// The word in the metadata's `output_filter`.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Terminal | Self::TerminalFolded => "terminal",
-            Self::Page => "page",
-        }
-    }
 }
 
 /// Where a tool runs.

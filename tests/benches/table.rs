@@ -7,6 +7,8 @@ use tests::{Shared, Stack};
 mod browser;
 #[path = "table/memory.rs"]
 mod memory;
+#[path = "table/redaction.rs"]
+mod redaction;
 #[path = "table/scripts.rs"]
 mod scripts;
 #[path = "table/storage.rs"]
@@ -17,7 +19,7 @@ mod timing;
 use timing::Row;
 
 /// Parts of the table, by the word that asks for one.
-const PARTS: [&str; 4] = ["memory", "storage", "scripts", "browser"];
+const PARTS: [&str; 5] = ["memory", "redaction", "storage", "scripts", "browser"];
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -59,6 +61,7 @@ async fn measure(parts: &[&str]) -> Result<Vec<Row>> {
     for part in parts {
         rows.extend(match *part {
             "memory" => memory::of_daemons(&stack).await?,
+            "redaction" => redaction::rows()?,
             "storage" => storage::note_get(&stack).await?,
             "scripts" => scripts::script_run(&stack).await?,
             _ => browser::calls(&stack).await?,

@@ -7,14 +7,15 @@ use anyhow::{Context, Result};
 use tests::shared::repository;
 
 /// Our crates with their folder and what of ours each may import. The tests may import all.
-const IMPORTS: [(&str, &str, &[&str]); 8] = [
+const IMPORTS: [(&str, &str, &[&str]); 9] = [
     ("machine-agent-api", "machine-agent/api", &[]),
     ("helper-protocol", "helpers/protocol", &[]),
     (
         "guilds-control-plane",
         "control-plane",
-        &["machine-agent-api"],
+        &["machine-agent-api", "tool-result"],
     ),
+    ("tool-result", "control-plane/result", &[]),
     ("guilds", "control-plane/cli", &[]),
     (
         "guilds-machine-agent",

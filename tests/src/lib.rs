@@ -20,6 +20,7 @@ pub mod slots;
 pub mod spawn;
 pub mod stack;
 pub mod statements;
+pub mod texts;
 
 pub use api::{Answer, Api, CallResult, Run};
 pub use shared::Shared;

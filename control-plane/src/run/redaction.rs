@@ -186,8 +186,6 @@ enum BuildError {
         #[source]
         error: VaultError,
     },
-    #[error(transparent)]
-    Unbuildable(#[from] super::result::Unbuildable),
     #[error("the building of the finder of secrets ended")]
     Ended,
 }
@@ -212,9 +210,7 @@ async fn build(vault: &Vault, live: Live) -> Result<Redactor, BuildError> {
     }
     let version = live.version;
     let built = tokio::task::spawn_blocking(move || Redactor::new(version, secrets)).await;
-    built
-        .map_err(|_| BuildError::Ended)?
-        .map_err(BuildError::from)
+    built.map_err(|_| BuildError::Ended)
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ mod tests {
             name: name.to_owned(),
             value: value.into(),
         };
-        Redactor::new(1, vec![secret("K", "hunter22"), secret("O", "object")]).unwrap()
+        Redactor::new(1, vec![secret("K", "hunter22"), secret("O", "object")])
     }
 
     fn tool(source: Source, description: &str, schema: &str) -> OfferedTool {

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::super::engine::Engine;
 use super::super::error::RunError;
 use super::super::inflight::Guard;
-use super::super::result::{Facts, Raw, Redactor, Stamped};
+use super::super::result::{Facts, Redactor, Stamped, of_error};
 use super::super::snapshot::Snapshot;
 use super::Claimed;
 use super::handler::{Handled, Lent, Words, handle};
@@ -240,7 +240,7 @@ impl Engine {
                         redactor = self.redactor(&mut tx, organisation).await?;
                         log_failure(call, &redactor.apply(&chain(&**cause)));
                     }
-                    let raw = Raw::from_tool_error(&error, &call.name, &call.call_id);
+                    let raw = of_error(&error, &call.name, &call.call_id);
                     (raw, None, None, false)
                 }
             };

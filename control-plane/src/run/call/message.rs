@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::super::engine::Engine;
 use super::super::error::RunError;
-use super::super::result::{Facts, Filtered, Redactor, Stamped, make};
+use super::super::result::{self, Facts, Filtered, Redactor, Stamped, make};
 use crate::store::calls::{self, Stored};
 
 /// Readings of secrets that changed again while a message was made.
@@ -47,7 +47,7 @@ impl Engine {
                 arguments = Some(redactor.version());
             }
             let stamped = self.made(draft, filtered, &redactor);
-            match stamped.store(db, draft.run, draft.call_id).await? {
+            match result::store(&stamped, db, draft.run, draft.call_id).await? {
                 Stored::Now => return Ok(Some(stamped)),
                 Stored::Before => return Ok(None),
                 Stored::OldSecrets => {
@@ -71,7 +71,7 @@ impl Engine {
             redact_arguments(db, draft, redactor).await?;
         }
         let stamped = self.made(draft, filtered, redactor);
-        let stored = stamped.store(db, draft.run, draft.call_id).await?;
+        let stored = result::store(&stamped, db, draft.run, draft.call_id).await?;
         Ok((stored, stamped))
     }
 

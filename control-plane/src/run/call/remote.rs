@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::super::engine::Engine;
 use super::super::error::RunError;
 use super::super::inflight::{Flag, Guard};
-use super::super::result::Raw;
+use super::super::result::{Raw, of_error};
 use super::super::snapshot::Snapshot;
 use super::super::start::place_of;
 use super::Claimed;
@@ -321,7 +321,7 @@ impl Engine {
                     if let ToolError::Failed(cause) = &error {
                         log_failure(call, &self.for_log(remote, &chain(&**cause)).await);
                     }
-                    Raw::from_tool_error(&error, &call.name, &call.call_id)
+                    of_error(&error, &call.name, &call.call_id)
                 }
             },
             CallState::Failed { message, detail } => {

@@ -94,7 +94,7 @@ mod tests {
             name: "K".to_owned(),
             value: SecretString::from("hunter22"),
         };
-        let redactor = Redactor::new(1, vec![secret]).unwrap();
+        let redactor = Redactor::new(1, vec![secret]);
         let answer = json!({
             "issues": [{ "id": 7, "guild": "hunter22", "summary": "a hunter22",
                 "last_report": { "detail": "hunter22\nb", "agent": "ada" } }],

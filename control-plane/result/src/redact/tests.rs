@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::super::Raw;
 use super::*;
-use crate::tools::MachineResult;
+use crate::MachineResult;
 
 fn redactor(secrets: &[(&str, &str)]) -> Redactor {
     let secrets = secrets
@@ -16,7 +16,7 @@ fn redactor(secrets: &[(&str, &str)]) -> Redactor {
             value: SecretString::from(value),
         })
         .collect();
-    Redactor::new(1, secrets).unwrap()
+    Redactor::new(1, secrets)
 }
 
 #[track_caller]

@@ -1,12 +1,8 @@
-//! The last step: the trailer, the metadata, and the only way into the database.
+//! The last step: the trailer and the metadata.
 
 use serde::Serialize;
-use sqlx::PgConnection;
-use uuid::Uuid;
 
 use super::{Capped, Redactor};
-use crate::store;
-use crate::store::calls::Stored;
 
 /// Remaining calls at which the wrap-up line appears.
 const LOW_BUDGET: u32 = 8;
@@ -112,19 +108,10 @@ impl Stamped {
         self.truncated
     }
 
-    /// Stores it as the message of a claimed or sent call, with the run's next
-    /// sequence, unless the organisation's secrets are others by now.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn store(
-        &self,
-        db: &mut PgConnection,
-        run: Uuid,
-        call_id: &str,
-    ) -> sqlx::Result<Stored> {
-        let text = (self.content.as_str(), self.metadata.as_str());
-        store::calls::store_message(db, run, call_id, text, self.version).await
+    /// Version of the secrets that were taken out of it.
+    #[must_use]
+    pub const fn version(&self) -> i64 {
+        self.version
     }
 }
 
@@ -132,7 +119,7 @@ impl Stamped {
 mod tests {
     use super::super::{Raw, Redactor, make};
     use super::Facts;
-    use crate::tools::Filter;
+    use crate::Filter;
 
     #[track_caller]
     fn check(raw: Raw, remaining: u32, content: &str, metadata: &str) {

@@ -7,6 +7,18 @@ struct Span {
     name: Option<Name>,
 }
 
+impl Span {
+    fn join(&mut self, other: Self) {
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        self.name = match (self.name, other.name) {
+            (Some(a), Some(b)) if b.order() < a.order() => Some(b),
+            (Some(a), _) => Some(a),
+            (None, b) => b,
+        };
+    }
+}
+
 /// The match that names a span: the one that starts first, then the longest.
 #[derive(Clone, Copy)]
 struct Name {
@@ -16,8 +28,9 @@ struct Name {
 }
 
 impl Name {
-    fn order(self) -> (usize, std::cmp::Reverse<usize>) {
-        (self.start, std::cmp::Reverse(self.end))
+    /// Two of the same stretch: the value that is first by name.
+    fn order(self) -> (usize, std::cmp::Reverse<usize>, u32) {
+        (self.start, std::cmp::Reverse(self.end), self.value)
     }
 }
 
@@ -30,28 +43,25 @@ pub(super) struct Spans {
 impl Spans {
     /// An occurrence of a form of a value, or a part of one that is long enough to tell which.
     pub(super) fn add(&mut self, start: usize, end: usize, value: u32) {
-        // A text that is one long match after another must not become as many spans.
-        if let Some(last) = self.spans.last_mut()
-            && let Some(name) = &mut last.name
-            && name.value == value
-            && (last.start..last.end).contains(&start)
-        {
-            if name.start == start {
-                name.end = name.end.max(end);
-            }
-            last.end = last.end.max(end);
-            return;
-        }
-        self.spans.push(Span {
+        self.put(Span {
             start,
             end,
             name: Some(Name { start, end, value }),
         });
     }
 
+    /// What overlaps the last one becomes one with it: a text that is one long match after
+    /// another must not become as many spans.
+    fn put(&mut self, span: Span) {
+        match self.spans.last_mut() {
+            Some(last) if span.start < last.end && last.start < span.end => last.join(span),
+            _ => self.spans.push(span),
+        }
+    }
+
     /// A part of some value, too short to tell of which: it goes without a trace.
     pub(super) fn add_nameless(&mut self, start: usize, end: usize) {
-        self.spans.push(Span {
+        self.put(Span {
             start,
             end,
             name: None,
@@ -60,14 +70,14 @@ impl Spans {
 
     /// Adds spans of another text, each where `place` says that it stands in this one.
     pub(super) fn add_all(&mut self, other: Self, place: impl Fn(usize, usize) -> (usize, usize)) {
-        self.spans.extend(other.spans.into_iter().map(|span| {
-            let (start, end) = place(span.start, span.end);
+        for span in other.spans {
             let name = span.name.map(|name| {
                 let (start, end) = place(name.start, name.end);
                 Name { start, end, ..name }
             });
-            Span { start, end, name }
-        }));
+            let (start, end) = place(span.start, span.end);
+            self.put(Span { start, end, name });
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -88,12 +98,7 @@ impl Spans {
                 union = span;
                 continue;
             }
-            union.end = union.end.max(span.end);
-            union.name = match (union.name, span.name) {
-                (Some(a), Some(b)) if b.order() < a.order() => Some(b),
-                (Some(a), _) => Some(a),
-                (None, b) => b,
-            };
+            union.join(span);
         }
         visit(union.start, union.end, union.name.map(|name| name.value));
     }

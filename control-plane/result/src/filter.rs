@@ -5,7 +5,31 @@ mod terminal;
 
 use super::Raw;
 use super::cuts::{Cuts, is_sign};
-use crate::tools::Filter;
+
+/// What is done to a result before redaction; named in the metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filter {
+    /// Nothing.
+    None,
+    /// What a terminal would show.
+    Terminal,
+    /// `Terminal`, and runs of equal lines as one line and a count.
+    TerminalFolded,
+    /// Well-formed Unicode without invisible controls, `data:` URLs cut.
+    Page,
+}
+
+impl Filter {
+    /// The word in the metadata's `output_filter`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Terminal | Self::TerminalFolded => "terminal",
+            Self::Page => "page",
+        }
+    }
+}
 
 /// A result that its tool's filter has seen.
 #[derive(Debug)]

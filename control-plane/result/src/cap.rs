@@ -1,7 +1,7 @@
 //! The third step: the byte cap.
 
 use super::Redacted;
-use crate::tools::Filter;
+use crate::Filter;
 
 /// What a cut result ends with.
 const MARKER: &str = "\n[truncated]";
@@ -16,6 +16,14 @@ pub struct Capped {
     pub(super) error: bool,
     pub(super) exit_code: Option<i32>,
     pub(super) version: i64,
+}
+
+impl Capped {
+    /// Whether something was cut, here or on the machine.
+    #[must_use]
+    pub const fn is_truncated(&self) -> bool {
+        self.truncated
+    }
 }
 
 impl Redacted {
@@ -44,7 +52,7 @@ impl Redacted {
 #[cfg(test)]
 mod tests {
     use super::super::{Raw, Redactor};
-    use crate::tools::Filter;
+    use crate::Filter;
 
     #[track_caller]
     fn check(text: &str, max: usize, expected: &str, truncated: bool) {

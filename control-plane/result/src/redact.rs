@@ -1,8 +1,11 @@
 //! The second step: exact values of secrets, in every form a program writes them, out of a text.
 
 mod edges;
+mod escapes;
 mod finder;
 mod forms;
+mod patterns;
+mod sieve;
 mod spans;
 mod values;
 mod view;
@@ -11,9 +14,10 @@ use secrecy::SecretString;
 
 use super::cuts::Cuts;
 use super::{Filtered, filter};
-use crate::tools::Filter;
+use crate::Filter;
 use edges::Edges;
 use finder::Finder;
+use patterns::Patterns;
 use spans::Spans;
 use values::{Opened, Values};
 use view::View;
@@ -27,19 +31,18 @@ pub struct Secret {
     pub value: SecretString,
 }
 
-/// The secrets are too many or too long to be looked for.
-#[derive(Debug, thiserror::Error)]
-#[error("the finder of secrets could not be built")]
-pub struct Unbuildable(#[source] aho_corasick::BuildError);
-
 /// Finds the secrets that an organisation had at one version of them. The default one knows
 /// none and is of no version.
 #[derive(Default)]
 pub struct Redactor {
     version: i64,
     values: Values,
+    patterns: Patterns,
+    /// `None` when there is nothing to find.
     finder: Option<Finder>,
     edges: Edges,
+    /// A form holds a space.
+    spaces: bool,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -67,17 +70,28 @@ pub struct Redacted {
 impl Redactor {
     /// A redactor of these secrets in all their forms. `version` is the one of the
     /// organisation's secrets that they are.
-    ///
-    /// # Errors
-    /// [`Unbuildable`]: there is no redactor that lets through what it can't find.
-    pub fn new(version: i64, secrets: Vec<Secret>) -> Result<Self, Unbuildable> {
+    #[must_use]
+    pub fn new(version: i64, secrets: Vec<Secret>) -> Self {
         let values = Values::new(secrets);
-        Ok(Self {
+        let mut patterns = Patterns::default();
+        let finder = Finder::new(&values, &mut patterns);
+        let mut spaces = false;
+        values.each_form(|_, text| spaces |= text.contains(' '));
+        Self {
             version,
-            finder: Finder::new(&values)?,
+            finder: (patterns.len() > 0).then_some(finder),
             edges: Edges::new(&values),
+            patterns,
             values,
-        })
+            spaces,
+        }
+    }
+
+    /// Bytes of memory that the finding of the values takes, beside the values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let finder = self.finder.as_ref().map_or(0, Finder::bytes);
+        self.patterns.bytes() + finder + self.edges.bytes()
     }
 
     /// The version of the secrets that it knows.
@@ -113,13 +127,13 @@ impl Redactor {
         let finder = self.finder.as_ref()?;
         let mut opened = Opened::new(&self.values);
         let mut spans = Spans::default();
-        for view in views(text, cuts) {
+        View::each(text, cuts, self.spaces, |view| {
             let mut found = Spans::default();
-            finder.spans(&view.bytes, &mut opened, &mut found);
+            finder.spans(view, &self.patterns, &mut opened, &mut found);
             self.edges
-                .spans(&view.bytes, &view.cuts, &mut opened, &mut found);
+                .spans(view, &self.patterns, &mut opened, &mut found);
             spans.add_all(found, |start, end| view.in_text(start, end));
-        }
+        });
         if spans.is_empty() {
             return None;
         }
@@ -165,24 +179,6 @@ impl Filtered {
             version: redactor.version,
         }
     }
-}
-
-/// The text and what its readers make of it.
-fn views<'a>(text: &'a str, cuts: &'a Cuts) -> Vec<View<'a>> {
-    let text = View::of(text, cuts);
-    let unescaped = text.unescaped();
-    let mut decoded = vec![text.unwrapped(), text.unplussed(), text.unquoted()];
-    if let Some(quoted) = decoded[1].as_ref() {
-        decoded.push(quoted.unquoted());
-    }
-    if let Some(unescaped) = &unescaped {
-        decoded.push(unescaped.unwrapped());
-        decoded.push(unescaped.unescaped());
-    }
-    let mut views = vec![text];
-    views.extend(unescaped);
-    views.extend(decoded.into_iter().flatten());
-    views
 }
 
 #[cfg(test)]
