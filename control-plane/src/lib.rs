@@ -10,6 +10,7 @@ pub mod memory;
 pub mod metrics;
 pub mod operator;
 pub mod run;
+pub mod schedule;
 pub mod store;
 pub mod telemetry;
 pub mod tools;

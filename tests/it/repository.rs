@@ -32,12 +32,16 @@ const IMPORTS: [(&str, &str, &[&str]); 9] = [
 ];
 
 /// Modules of the control plane, and those above each that it may not name.
-const ABOVE: [(&str, &[&str]); 7] = [
+const ABOVE: [(&str, &[&str]); 8] = [
     ("http", &[]),
     ("operator", &["http"]),
     ("run", &["http", "operator"]),
     ("tools", &["http", "operator"]),
     ("store", &["http", "operator", "run", "machine", "tools"]),
+    (
+        "schedule",
+        &["http", "operator", "run", "tools", "store", "machine"],
+    ),
     (
         "vault",
         &["http", "operator", "run", "tools", "store", "machine"],
