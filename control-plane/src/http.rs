@@ -141,6 +141,7 @@ fn reading() -> Routes {
         .get("/v1/operator/scripts/{agent}/{name}", scripts::show)
         .get("/v1/operator/schedules", schedules::list)
         .get("/v1/operator/schedules/{id}", schedules::show)
+        .patch("/v1/operator/schedules/{id}", schedules::change)
         .get("/v1/operator/why", why::explain)
         .get(&format!("{notes}/history"), notes_history::list)
         .get(

@@ -20,5 +20,6 @@ mod sweep;
 mod tasks;
 pub mod turn;
 pub mod view;
+mod wakeups;
 pub mod why;
 mod words;

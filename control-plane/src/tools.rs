@@ -18,9 +18,11 @@ use crate::store::events::Event;
 use crate::vault::Vault;
 
 mod browser;
+mod group_tags;
 mod machine_reply;
 pub mod names;
 mod note_path;
+mod schedule_entry;
 mod script_name;
 mod script_parameters;
 pub mod validation;
@@ -374,11 +376,18 @@ tools! {
     browser_scroll::BrowserScroll,
     browser_snapshot::BrowserSnapshot,
     browser_type::BrowserType,
+    group_post::GroupPost,
     note_delete::NoteDelete,
     note_find::NoteFind,
     note_get::NoteGet,
     note_write::NoteWrite,
     report_issue::ReportIssue,
+    schedule_create_cron::ScheduleCreateCron,
+    schedule_create_window::ScheduleCreateWindow,
+    schedule_delete::ScheduleDelete,
+    schedule_list::ScheduleList,
+    schedule_pause::SchedulePause,
+    schedule_resume::ScheduleResume,
     script_create::ScriptCreate,
     script_delete::ScriptDelete,
     script_list::ScriptList,

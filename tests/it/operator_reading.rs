@@ -375,7 +375,7 @@ async fn a_list_of_what_is_not_there_says_so() -> Result<()> {
     assert_eq!(answer.refusal(), (422, "invalid".to_owned()));
     assert_eq!(
         answer.json()?["error"]["message"],
-        "`kind` is \"agent\"; allowed are guilds, machines, agents, bindings, collections, notes, connectors, logins, secrets, records, issues, secret-requests; did you mean agents?"
+        "`kind` is \"agent\"; allowed are guilds, machines, agents, bindings, collections, notes, connectors, logins, secrets, records, issues, schedules, secret-requests; did you mean agents?"
     );
     Ok(())
 }

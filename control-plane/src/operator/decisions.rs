@@ -1,4 +1,6 @@
-//! What an operator decides outside the document: issues resolved, secrets given or denied.
+//! What an operator decides outside the document: issues resolved, secrets given or denied, schedules paused.
+
+pub mod schedules;
 
 use std::collections::BTreeSet;
 

@@ -150,6 +150,15 @@ mod tests {
         "browser_type",
     ];
     const NOTES: [&str; 4] = ["note_delete", "note_find", "note_get", "note_write"];
+    /// What no schedule run offers.
+    const SCHEDULES: [&str; 6] = [
+        "schedule_create_cron",
+        "schedule_create_window",
+        "schedule_delete",
+        "schedule_list",
+        "schedule_pause",
+        "schedule_resume",
+    ];
     const SCRIPTS: [&str; 5] = [
         "script_create",
         "script_delete",
@@ -201,7 +210,11 @@ mod tests {
         for kind in RunKind::ALL {
             let offered = offer(&agent(config.clone()), bindings, kind, scripts);
             let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
-            assert_eq!(names, expected.concat(), "{}", kind.as_str());
+            let mut expected = expected.concat();
+            if kind == RunKind::Schedule {
+                expected.retain(|name| !SCHEDULES.contains(name));
+            }
+            assert_eq!(names, expected, "{}", kind.as_str());
         }
     }
 
@@ -211,7 +224,13 @@ mod tests {
             AgentConfig::default(),
             &[],
             &[],
-            &[&NOTES, &["report_issue"], &SCRIPTS],
+            &[
+                &["group_post"],
+                &NOTES,
+                &["report_issue"],
+                &SCHEDULES,
+                &SCRIPTS,
+            ],
         );
     }
 
@@ -227,7 +246,14 @@ mod tests {
             config,
             &[],
             &[],
-            &[&BROWSER, &NOTES, &["report_issue", "shell"]],
+            &[
+                &BROWSER,
+                &["group_post"],
+                &NOTES,
+                &["report_issue"],
+                &SCHEDULES,
+                &["shell"],
+            ],
         );
     }
 
@@ -242,7 +268,16 @@ mod tests {
             AgentConfig::default(),
             &bindings,
             &[],
-            &[&["note_delete", "note_find", "note_get", "report_issue"]],
+            &[
+                &[
+                    "group_post",
+                    "note_delete",
+                    "note_find",
+                    "note_get",
+                    "report_issue",
+                ],
+                &SCHEDULES,
+            ],
         );
     }
 
@@ -258,7 +293,14 @@ mod tests {
             AgentConfig::default(),
             &[],
             &scripts,
-            &[&NOTES, &["report_issue"], &SCRIPTS, &["alpha"]],
+            &[
+                &["group_post"],
+                &NOTES,
+                &["report_issue"],
+                &SCHEDULES,
+                &SCRIPTS,
+                &["alpha"],
+            ],
         );
         let offered = offer(
             &agent(AgentConfig::default()),
@@ -280,7 +322,13 @@ mod tests {
             AgentConfig::default(),
             &bindings,
             &scripts,
-            &[&NOTES, &["report_issue"], &SCRIPTS[..4]],
+            &[
+                &["group_post"],
+                &NOTES,
+                &["report_issue"],
+                &SCHEDULES,
+                &SCRIPTS[..4],
+            ],
         );
     }
 
@@ -291,7 +339,13 @@ mod tests {
             AgentConfig::default(),
             &[],
             &scripts,
-            &[&NOTES, &["report_issue"], &SCRIPTS],
+            &[
+                &["group_post"],
+                &NOTES,
+                &["report_issue"],
+                &SCHEDULES,
+                &SCRIPTS,
+            ],
         );
     }
 

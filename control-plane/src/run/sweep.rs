@@ -100,12 +100,12 @@ impl Engine {
 
 /// Failures that were logged, so that a database that is away is no flood of lines.
 #[derive(Default)]
-struct Told {
+pub(super) struct Told {
     last: HashMap<&'static str, (String, Instant)>,
 }
 
 impl Told {
-    fn tell(&mut self, what: &'static str, result: Result<(), RunError>) {
+    pub(super) fn tell(&mut self, what: &'static str, result: Result<(), RunError>) {
         let Err(error) = result else {
             self.last.remove(what);
             return;

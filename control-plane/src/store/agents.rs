@@ -106,6 +106,26 @@ pub async fn hold(db: &mut PgConnection, id: &str) -> sqlx::Result<bool> {
     Ok(held.is_some())
 }
 
+/// Those of some ids that are agents of a guild.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn of_guild(
+    db: &mut PgConnection,
+    organisation: &str,
+    guild: &str,
+    ids: &[String],
+) -> sqlx::Result<Vec<String>> {
+    sqlx::query_scalar(
+        "SELECT id FROM agents WHERE organisation = $1 AND guild = $2 AND id = ANY($3) ORDER BY id",
+    )
+    .bind(organisation)
+    .bind(guild)
+    .bind(ids)
+    .fetch_all(db)
+    .await
+}
+
 /// Whether text is an id of the contract's grammar: `^[a-z][a-z0-9-]{0,30}$`.
 #[must_use]
 pub fn is_id(text: &str) -> bool {

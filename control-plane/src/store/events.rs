@@ -40,6 +40,28 @@ pub struct Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum What {
+    /// A schedule fired: its agent wakes up.
+    Wakeup {
+        /// The schedule.
+        schedule_id: Uuid,
+        /// Its one-line label, redacted.
+        description: String,
+        /// What the agent is to do, redacted.
+        instruction: String,
+        /// When it was due.
+        due_at: String,
+        /// Whether it comes a minute or more after that.
+        late: bool,
+    },
+    /// An agent posted to its guild's chat.
+    GroupPost {
+        /// The post.
+        post: Uuid,
+        /// Its text, redacted.
+        content: String,
+        /// The agents that are asked to reply, and `user` for the operator.
+        asks: Vec<String>,
+    },
     /// An agent reported a problem.
     Issue {
         /// The issue that counts it.
@@ -109,6 +131,8 @@ pub enum IssueChange {
 impl What {
     const fn word(&self) -> &'static str {
         match self {
+            Self::Wakeup { .. } => "wakeup",
+            Self::GroupPost { .. } => "group_post",
             Self::Issue { .. } => "issue",
             Self::SecretRequest { .. } => "secret_request",
             Self::SecretGranted { .. } => "secret_granted",
@@ -132,6 +156,40 @@ pub async fn record(db: &mut PgConnection, event: &Event) -> sqlx::Result<i64> {
         .bind(Json(&event.what))
         .fetch_one(db)
         .await
+}
+
+/// Records many events at once, in their order, as [`record`] does one.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn record_all(db: &mut PgConnection, events: &[Event]) -> sqlx::Result<()> {
+    let details = events
+        .iter()
+        .map(|event| Json(&event.what))
+        .collect::<Vec<_>>();
+    sqlx::query(
+        "SELECT record_event(e.type, e.organisation, e.guild, e.agent, e.detail)
+         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::json[])
+           AS e(type, organisation, guild, agent, detail)",
+    )
+    .bind(
+        events
+            .iter()
+            .map(|event| event.what.word())
+            .collect::<Vec<_>>(),
+    )
+    .bind(
+        events
+            .iter()
+            .map(|event| &event.organisation)
+            .collect::<Vec<_>>(),
+    )
+    .bind(events.iter().map(|event| &event.guild).collect::<Vec<_>>())
+    .bind(events.iter().map(|event| &event.agent).collect::<Vec<_>>())
+    .bind(details)
+    .execute(db)
+    .await?;
+    Ok(())
 }
 
 /// Records that a login has another status. `level` and `owner` say whose it is.

@@ -1,5 +1,9 @@
 //! Schedules as they are read: an agent's own, and all of an organisation.
 
+pub mod firing;
+pub mod stored;
+pub mod writing;
+
 use serde::Serialize;
 use sqlx::PgConnection;
 use uuid::Uuid;

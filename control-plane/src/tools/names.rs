@@ -4,23 +4,16 @@ use super::{Family, Offered, TOOLS};
 
 /// Tools that later versions bring, each with the family that switches it. No
 /// script may stand in their way, and a binding may name one today.
-const COMING: [(&str, Option<Family>); 17] = [
+const COMING: [(&str, Option<Family>); 10] = [
     ("code_search", None),
     ("code_task", None),
     ("file_read", None),
-    ("group_post", Some(Family::GroupPost)),
     ("memory_write", Some(Family::Memory)),
     ("record_add", Some(Family::Record)),
     ("record_list", Some(Family::Record)),
     ("record_remove", Some(Family::Record)),
     ("record_search", Some(Family::Record)),
     ("record_update", Some(Family::Record)),
-    ("schedule_create_cron", Some(Family::Schedule)),
-    ("schedule_create_window", Some(Family::Schedule)),
-    ("schedule_delete", Some(Family::Schedule)),
-    ("schedule_list", Some(Family::Schedule)),
-    ("schedule_pause", Some(Family::Schedule)),
-    ("schedule_resume", Some(Family::Schedule)),
     ("shell_status", None),
 ];
 

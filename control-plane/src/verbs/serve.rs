@@ -56,6 +56,7 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT can't be caught")?;
     let (stop, stopped) = watch::channel(false);
     let fed = tokio::spawn(feed(Arc::clone(&engine), stopped.clone()));
+    let woken = tokio::spawn(Arc::clone(&engine).wake(stopped.clone()));
     let maintained = tokio::spawn(Arc::clone(&engine).maintain(stopped.clone(), GRACE));
     let served = http::serve(
         Arc::clone(&engine),
@@ -75,6 +76,7 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
         .await
         .context("the maintenance of runs panicked")?;
     fed.await.context("the feed of events panicked")?;
+    woken.await.context("the firing of schedules panicked")?;
     engine.pool().close().await;
     tracing::info!("stopped");
     Ok(result?)

@@ -12,7 +12,14 @@ use crate::run::result::Redactor;
 use crate::store::events::Listed;
 
 /// Members that hold an agent's words.
-const WORDS: [&str; 3] = ["summary", "tool_name", "reason"];
+const WORDS: [&str; 6] = [
+    "content",
+    "description",
+    "instruction",
+    "reason",
+    "summary",
+    "tool_name",
+];
 /// Stands for words of an organisation whose secrets can't be read. The other members are
 /// the product's own, and readers of every organisation wait for what comes after them.
 const WITHHELD: &str = "[withheld: the organisation's secrets can't be read]";

@@ -12,7 +12,7 @@ use crate::operator;
 use crate::store::audit::reading::{self, Filter};
 
 /// What is audited and no kind of the document.
-const UNDOCUMENTED: [&str; 3] = ["records", "issues", "secret-requests"];
+const UNDOCUMENTED: [&str; 4] = ["records", "issues", "schedules", "secret-requests"];
 
 /// `GET /v1/operator/audit?kind=&object=&actor=&since=&after=&limit=`
 pub(in crate::http) async fn list(
