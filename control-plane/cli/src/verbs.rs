@@ -89,7 +89,7 @@ verbs! {
     Secret(secret),
     /// Agents' scripts: list, show.
     Script(script),
-    /// Agents' schedules: list.
+    /// Agents' schedules: list, show, pause, resume.
     Schedule(schedule),
     /// Issues and requests that wait for an answer: list, show, resolve, reopen.
     Inbox(inbox),

@@ -26,7 +26,7 @@ const KIND: Kind = Kind {
 };
 
 /// What an audit has changes of.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "guilds",
     "machines",
     "agents",
@@ -38,6 +38,7 @@ const KINDS: [&str; 12] = [
     "secrets",
     "records",
     "issues",
+    "schedules",
     "secret-requests",
 ];
 
