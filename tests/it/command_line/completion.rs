@@ -55,6 +55,10 @@ async fn a_shell_offers_verbs_options_and_names_of_the_control_plane() -> Result
     assert!(runs.is_empty());
     let run = stack.run(&stack.ada).await?;
     assert_eq!(offered(&guilds, "guilds run show ")?, [run.id.as_str()]);
+    let leap = json!({ "cron": "0 12 29 2 *", "description": "d", "instruction": "i" });
+    let made = run.call("schedule_create_cron", leap).await?.json();
+    let id = made["schedule"]["schedule_id"].as_str().unwrap_or_default();
+    assert_eq!(offered(&guilds, "guilds schedule pause ")?, [id]);
     Ok(())
 }
 

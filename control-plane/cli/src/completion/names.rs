@@ -60,6 +60,7 @@ impl Names {
             "collection" => operator("collections", "name"),
             "item" => operator("inbox", "id"),
             "issue" => operator("issues", "id"),
+            "schedule" => operator("schedules", "schedule_id"),
             "request" => operator("secret-requests", "id"),
             "path" => operator("notes", "path"),
             "name" if path.first() == Some(&"secret") => operator("secrets", "name"),
