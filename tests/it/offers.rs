@@ -5,7 +5,7 @@ use serde_json::json;
 use tests::Stack;
 use tests::api::names;
 
-const STORAGE: [&str; 17] = [
+const STORAGE: [&str; 19] = [
     "group_post",
     "note_delete",
     "note_find",
@@ -23,6 +23,8 @@ const STORAGE: [&str; 17] = [
     "script_list",
     "script_read",
     "script_run",
+    "secret_request",
+    "secret_store",
 ];
 
 #[tokio::test]
@@ -56,6 +58,8 @@ async fn flags_decide_browser_and_code_tools() -> Result<()> {
             "script_list",
             "script_read",
             "script_run",
+            "secret_request",
+            "secret_store",
             "shell",
         ]
     );
@@ -84,6 +88,8 @@ async fn scripting_off_takes_the_five_script_tools() -> Result<()> {
             "schedule_list",
             "schedule_pause",
             "schedule_resume",
+            "secret_request",
+            "secret_store",
         ]
     );
     Ok(())
@@ -98,6 +104,7 @@ async fn report_issue_stays_when_every_family_is_off() -> Result<()> {
         { "tool": "script", "organisation": true, "enabled": false },
         { "tool": "schedule", "organisation": true, "enabled": false },
         { "tool": "group_post", "organisation": true, "enabled": false },
+        { "tool": "secret", "organisation": true, "enabled": false },
     ]);
     stack.apply(&document).await?;
     assert_eq!(stack.run(&stack.bob).await?.offered(), ["report_issue"]);
@@ -183,7 +190,8 @@ async fn a_turn_that_changes_nothing_answers_the_same_bytes() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_schedule_run_offers_no_schedule_tool_and_the_other_kinds_offer_all() -> Result<()> {
+async fn a_schedule_run_offers_no_schedule_tool_and_only_a_direct_one_asks_for_secrets()
+-> Result<()> {
     let stack = Stack::storage().await?;
     for kind in ["direct", "group_chat", "schedule"] {
         let run = stack
@@ -192,9 +200,11 @@ async fn a_schedule_run_offers_no_schedule_tool_and_the_other_kinds_offer_all() 
             .await?;
         assert_eq!(run.body["kind"], kind);
         let mut expected = STORAGE.to_vec();
-        if kind == "schedule" {
-            expected.retain(|name| !name.starts_with("schedule_"));
-        }
+        expected.retain(|name| match kind {
+            "direct" => true,
+            "group_chat" => *name != "secret_request",
+            _ => *name != "secret_request" && !name.starts_with("schedule_"),
+        });
         assert_eq!(run.offered(), expected, "{kind}");
     }
     Ok(())

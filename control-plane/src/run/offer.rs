@@ -159,6 +159,8 @@ mod tests {
         "schedule_pause",
         "schedule_resume",
     ];
+    /// The first of them only in direct runs.
+    const SECRETS: [&str; 2] = ["secret_request", "secret_store"];
     const SCRIPTS: [&str; 5] = [
         "script_create",
         "script_delete",
@@ -211,9 +213,11 @@ mod tests {
             let offered = offer(&agent(config.clone()), bindings, kind, scripts);
             let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
             let mut expected = expected.concat();
-            if kind == RunKind::Schedule {
-                expected.retain(|name| !SCHEDULES.contains(name));
-            }
+            expected.retain(|name| match kind {
+                RunKind::Direct => true,
+                RunKind::GroupChat => *name != SECRETS[0],
+                RunKind::Schedule => *name != SECRETS[0] && !SCHEDULES.contains(name),
+            });
             assert_eq!(names, expected, "{}", kind.as_str());
         }
     }
@@ -230,6 +234,7 @@ mod tests {
                 &["report_issue"],
                 &SCHEDULES,
                 &SCRIPTS,
+                &SECRETS,
             ],
         );
     }
@@ -252,6 +257,7 @@ mod tests {
                 &NOTES,
                 &["report_issue"],
                 &SCHEDULES,
+                &SECRETS,
                 &["shell"],
             ],
         );
@@ -277,6 +283,7 @@ mod tests {
                     "report_issue",
                 ],
                 &SCHEDULES,
+                &SECRETS,
             ],
         );
     }
@@ -299,6 +306,7 @@ mod tests {
                 &["report_issue"],
                 &SCHEDULES,
                 &SCRIPTS,
+                &SECRETS,
                 &["alpha"],
             ],
         );
@@ -328,6 +336,7 @@ mod tests {
                 &["report_issue"],
                 &SCHEDULES,
                 &SCRIPTS[..4],
+                &SECRETS,
             ],
         );
     }
@@ -345,6 +354,7 @@ mod tests {
                 &["report_issue"],
                 &SCHEDULES,
                 &SCRIPTS,
+                &SECRETS,
             ],
         );
     }
