@@ -294,7 +294,7 @@ async fn every_kind_is_listed_page_by_page_with_its_shape() -> Result<()> {
         (
             "secrets",
             "STRIPE_KEY",
-            "created_at description grants name stored_by updated_at",
+            "created_at description grants last_used_at name stored_by updated_at uses",
         ),
     ] {
         let one = get(&format!("{kind}/{id}")).await?;
@@ -304,7 +304,9 @@ async fn every_kind_is_listed_page_by_page_with_its_shape() -> Result<()> {
         let listed = list[kind].as_array().context(kind.to_owned())?;
         let mut without = one.clone();
         if let Some(fields) = without.as_object_mut() {
+            // What only one object has.
             fields.remove("content");
+            fields.remove("uses");
         }
         assert!(listed.contains(&without), "{list}");
     }
