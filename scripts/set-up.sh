@@ -47,6 +47,7 @@ want util-linux setpriv
 if [ "$purpose" != run ]; then
   # Debian's Node is too old for the test clients; its npm fetches a newer one.
   want npm npm
+  want python3-venv /usr/lib/python3.11/ensurepip
 fi
 
 as_root() {
@@ -99,12 +100,23 @@ install_clients() {
   cp "$clients/package-lock.json" "$stamp"
 }
 
+# Installs the Python packages that tests/clients/mcp pins, in an environment of their own.
+install_python() {
+  local pins=tests/clients/mcp/requirements.txt venv=tests/clients/venv
+  cmp -s "$pins" "$venv/.installed-from" && return 0
+  say "installing the Python packages of $pins"
+  /usr/bin/python3 -m venv --clear "$venv"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$pins"
+  cp "$pins" "$venv/.installed-from"
+}
+
 if [ ${#missing[@]} -gt 0 ]; then
   install_packages
 fi
 find_rust
 if [ "$purpose" != run ]; then
   install_clients tests/clients
+  install_python
 fi
 if [ "$purpose" = bench ]; then
   install_clients tests/benches/peers

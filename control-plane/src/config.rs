@@ -25,6 +25,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Certificate and key of the API; absent on loopback only.
     pub tls: Option<KeyPairPaths>,
+    /// Where clients reach the API, when that is not where it listens.
+    pub public_url: Option<String>,
     /// PostgreSQL's URL.
     pub database_url: String,
     /// Key of the digests of calls.
@@ -133,6 +135,7 @@ fn check(text: &str, result_max: Option<&str>) -> Result<Config, Vec<Problem>> {
             format!("`listen` {address} is not loopback: `tls_cert` and `tls_key` are needed"),
         );
     }
+    let public_url = public_url(&mut fields);
     let database_url = database_url(&mut fields);
     let digest_key = digest_key(&mut fields);
     let vault = vault(&mut fields);
@@ -150,6 +153,7 @@ fn check(text: &str, result_max: Option<&str>) -> Result<Config, Vec<Problem>> {
         ) if problems.is_empty() => Ok(Config {
             listen,
             tls,
+            public_url,
             database_url,
             digest_key,
             vault,
@@ -174,6 +178,30 @@ fn listen(fields: &mut Fields<'_>) -> Option<(Option<usize>, SocketAddr)> {
             None
         }
     }
+}
+
+/// The address in answers: a whole URL, so that it can be put before a path.
+fn public_url(fields: &mut Fields<'_>) -> Option<String> {
+    let (line, text) = fields.string("public_url")?;
+    let url: Option<hyper::Uri> = text.parse().ok();
+    let fits = url.is_some_and(|url| {
+        matches!(url.scheme_str(), Some("http" | "https"))
+            && url
+                .authority()
+                .is_some_and(|host| !host.as_str().contains('@'))
+            && url.query().is_none()
+            && !text.contains('#')
+    });
+    if !fits {
+        fields.problem(
+            line,
+            format!(
+                "`public_url` is \"{text}\"; allowed is http or https, a host and perhaps a path, such as \"https://guilds.example.com\""
+            ),
+        );
+        return None;
+    }
+    Some(text)
 }
 
 /// A certificate and its key: both or neither.

@@ -1,5 +1,6 @@
 //! The HTTP API: the only place that knows the web framework.
 
+mod address;
 mod auth;
 mod error;
 mod fields;
@@ -9,12 +10,15 @@ mod openapi;
 mod payload;
 mod routes;
 mod server;
+mod write_deadline;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
 
+use self::address::Address;
+use self::handlers::mcp::seats::Seats;
 use self::routes::Routes;
 use crate::run::engine::Engine;
 
@@ -24,15 +28,19 @@ pub use server::{ServeError, serve};
 #[derive(Clone)]
 pub(crate) struct Api {
     engine: Arc<Engine>,
+    address: Arc<Address>,
+    seats: Seats,
     /// The API's own description, which never changes while it runs.
     document: Bytes,
 }
 
 /// The router of every route.
-fn router(engine: Arc<Engine>) -> Router {
+fn router(engine: Arc<Engine>, address: Address) -> Router {
     let (list, router) = routes().into_parts();
     let api = Api {
         engine,
+        address: Arc::new(address),
+        seats: Seats::default(),
         document: openapi::document(&list).into(),
     };
     router
@@ -61,7 +69,7 @@ fn routes() -> Routes {
 
 /// What a chat backend does.
 fn runs() -> Routes {
-    use handlers::{calls, events, messages, runs, tools, turns};
+    use handlers::{calls, events, mcp, messages, runs, tools, turns};
     Routes::default()
         .post("/v1/runs", runs::start)
         .get("/v1/runs", runs::list)
@@ -72,6 +80,9 @@ fn runs() -> Routes {
         .post("/v1/runs/{run}/calls/{call}/cancel", calls::cancel)
         .get("/v1/runs/{run}/messages", messages::list)
         .post("/v1/runs/{run}/end", runs::end)
+        .post("/v1/runs/{run}/mcp", mcp::post)
+        .get("/v1/runs/{run}/mcp", mcp::get)
+        .delete("/v1/runs/{run}/mcp", mcp::delete)
         .get("/v1/events", events::list)
 }
 

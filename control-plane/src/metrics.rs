@@ -37,6 +37,7 @@ struct State {
     calls: BTreeMap<(&'static str, Outcome), u64>,
     durations: BTreeMap<&'static str, Histogram>,
     requests: BTreeMap<(&'static str, u16), u64>,
+    mcp: BTreeMap<(&'static str, Outcome), u64>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +64,12 @@ impl Metrics {
     /// Counts an answered HTTP request.
     pub fn request(&self, method: &'static str, status: u16) {
         *self.lock().requests.entry((method, status)).or_default() += 1;
+    }
+
+    /// Counts a message of the MCP face.
+    pub fn mcp(&self, method: &'static str, fine: bool) {
+        let outcome = if fine { Outcome::Ok } else { Outcome::Error };
+        *self.lock().mcp.entry((method, outcome)).or_default() += 1;
     }
 
     /// The Prometheus text, with the number of open runs where it is known.
@@ -131,6 +138,17 @@ fn write(out: &mut String, state: &State, open_runs: Option<i64>) {
             ),
         );
     }
+    out.push_str("# HELP guilds_mcp_messages_total Messages of MCP clients, by method.\n");
+    out.push_str("# TYPE guilds_mcp_messages_total counter\n");
+    for ((method, outcome), count) in &state.mcp {
+        let outcome = outcome.as_str();
+        line(
+            out,
+            format_args!(
+                "guilds_mcp_messages_total{{method=\"{method}\",outcome=\"{outcome}\"}} {count}"
+            ),
+        );
+    }
     if let Some(open) = open_runs {
         out.push_str("# HELP guilds_open_runs Runs that are open, in the whole database.\n");
         out.push_str("# TYPE guilds_open_runs gauge\n");
@@ -159,6 +177,7 @@ mod tests {
         metrics.call("shell", Outcome::Ok, Duration::from_millis(7));
         metrics.call("shell", Outcome::Error, Duration::from_millis(1_500));
         metrics.request("POST", 200);
+        metrics.mcp("tools/call", true);
         let text = metrics.text(Some(3));
         for expected in [
             "guilds_calls_total{tool=\"shell\",outcome=\"ok\"} 1\n",
@@ -168,6 +187,7 @@ mod tests {
             "guilds_call_duration_seconds_bucket{tool=\"shell\",le=\"+Inf\"} 2\n",
             "guilds_call_duration_seconds_sum{tool=\"shell\"} 1.507\n",
             "guilds_http_requests_total{method=\"POST\",status=\"200\"} 1\n",
+            "guilds_mcp_messages_total{method=\"tools/call\",outcome=\"ok\"} 1\n",
             "guilds_open_runs 3\n",
         ] {
             assert!(text.contains(expected), "{expected} is not in\n{text}");

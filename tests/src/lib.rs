@@ -13,6 +13,7 @@ pub mod event_stream;
 pub mod kept_connection;
 pub mod machine;
 pub mod machine_client;
+pub mod mcp;
 pub mod processes;
 pub mod shared;
 pub mod site;

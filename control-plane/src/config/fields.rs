@@ -8,10 +8,11 @@ use toml::de::{DeTable, DeValue};
 use super::Problem;
 
 /// Every setting, for the question what was meant.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     "listen",
     "tls_cert",
     "tls_key",
+    "public_url",
     "database_url",
     "database_url_file",
     "key_file",

@@ -51,20 +51,22 @@ impl FromRequestParts<Api> for Operator {
     }
 }
 
-async fn token(parts: &Parts, api: &Api) -> Result<Token, ApiError> {
+/// The bearer token of a request.
+pub(super) fn bearer(parts: &Parts) -> Result<&str, ApiError> {
     let header = parts.headers.get(header::AUTHORIZATION).ok_or_else(|| {
         ApiError::unauthorized("the request has no token: send `Authorization: Bearer <token>`")
     })?;
     let text = header.to_str().unwrap_or_default();
-    let bearer = text
-        .split_once(' ')
+    text.split_once(' ')
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, token)| token.trim())
         .filter(|token| !token.is_empty())
-        .ok_or_else(|| {
-            ApiError::unauthorized("the `Authorization` header is not `Bearer <token>`")
-        })?;
-    tokens::find(api.engine.pool(), &token_digest(bearer))
+        .ok_or_else(|| ApiError::unauthorized("the `Authorization` header is not `Bearer <token>`"))
+}
+
+/// What the bearer token of a request is.
+pub(super) async fn token(parts: &Parts, api: &Api) -> Result<Token, ApiError> {
+    tokens::find(api.engine.pool(), &token_digest(bearer(parts)?))
         .await?
         .ok_or_else(|| ApiError::unauthorized("the token is unknown or revoked"))
 }

@@ -31,6 +31,11 @@ impl ApiError {
         }
     }
 
+    #[cfg(test)]
+    pub(super) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// With a further field of `error`.
     fn with(mut self, field: &str, value: Value) -> Self {
         self.detail.insert(field.to_owned(), value);

@@ -6,6 +6,7 @@ pub(super) mod events;
 pub(super) mod fallback;
 pub(super) mod health;
 mod list;
+pub(super) mod mcp;
 pub(super) mod messages;
 pub(super) mod metrics;
 pub(super) mod openapi;

@@ -16,6 +16,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use super::address::Address;
+use super::write_deadline::WriteDeadline;
 use crate::config::KeyPairPaths;
 use crate::machine::{TlsError, certificates, private_key};
 use crate::run::engine::Engine;
@@ -24,6 +26,9 @@ use crate::run::engine::Engine;
 const CONNECTIONS: usize = 1_024;
 /// Time for a TLS handshake and for the head of a request.
 const HEAD_WITHIN: Duration = Duration::from_secs(30);
+
+/// Time in which a client has to take some of what is written to it.
+const READ_WITHIN: Duration = Duration::from_secs(60);
 
 /// Why the API does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +56,7 @@ pub async fn serve(
     engine: Arc<Engine>,
     listen: SocketAddr,
     tls: Option<&KeyPairPaths>,
+    public_url: Option<&str>,
     mut stop: watch::Receiver<bool>,
     grace: Duration,
 ) -> Result<(), ServeError> {
@@ -60,7 +66,8 @@ pub async fn serve(
         .map_err(|error| ServeError::Bind(listen, error))?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     tracing::info!("listening on {scheme}://{listen}");
-    let router = super::router(engine);
+    let address = Address::new(public_url, acceptor.is_some(), &listen.to_string());
+    let router = super::router(engine, address);
     let permits = Arc::new(Semaphore::new(CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -134,7 +141,8 @@ async fn speak(
         .timer(TokioTimer::new())
         .max_concurrent_streams(256)
         .keep_alive_interval(Duration::from_secs(30));
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let stream = TokioIo::new(WriteDeadline::new(stream, READ_WITHIN));
+    let connection = builder.serve_connection(stream, service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

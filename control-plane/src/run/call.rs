@@ -60,6 +60,14 @@ pub struct BatchResult {
     remaining_tool_calls: i32,
 }
 
+impl BatchResult {
+    /// The result of the first call.
+    #[must_use]
+    pub fn into_first(self) -> Option<CallResult> {
+        self.results.into_iter().next()
+    }
+}
+
 /// A call that is to be executed: claimed by a batch, or taken over by a sweep.
 #[derive(Debug)]
 pub(super) struct Claimed {

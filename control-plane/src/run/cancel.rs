@@ -14,7 +14,7 @@ use super::result::Facts;
 use super::start::{machine_of, place_of, printable};
 use super::view::not_found;
 use crate::store::calls::{self, OpenCall};
-use crate::store::{agents, runs};
+use crate::store::{agents, runs, standing};
 
 /// Time for a machine to answer a cancel.
 const WITHIN: Duration = Duration::from_secs(15);
@@ -72,6 +72,7 @@ impl Engine {
             .await?
             .ok_or_else(|| not_found(id))?;
         runs::end(&mut tx, id).await?;
+        standing::tell(&mut tx, id).await?;
         tx.commit().await?;
         let mut db = self.pool.acquire().await?;
         let open = calls::open(&mut db, id, None).await?;

@@ -10,9 +10,11 @@ use super::redaction::Redactions;
 use super::result::MACHINE_SLACK_BYTES;
 use super::snapshot::Snapshots;
 use super::tasks::Tasks;
+use super::token;
 use crate::machine::Machines;
 use crate::metrics::Metrics;
 use crate::store::events::feed::Feed;
+use crate::store::standing::followers::Followers;
 use crate::vault::Vault;
 
 /// The engine of all runs on this replica. No truth lives in it: what it caches
@@ -24,6 +26,7 @@ pub struct Engine {
     pub(crate) metrics: Metrics,
     pub(super) machines: Machines,
     pub(super) digest_key: hmac::Key,
+    pub(super) run_key: hmac::Key,
     pub(crate) vault: Vault,
     pub(super) cap_bytes: usize,
     pub(super) redactions: Redactions,
@@ -31,6 +34,7 @@ pub struct Engine {
     pub(super) snapshots: Snapshots,
     pub(super) tasks: Tasks,
     feed: Feed,
+    followers: Followers,
 }
 
 impl Engine {
@@ -44,11 +48,13 @@ impl Engine {
         vault: Vault,
         cap_bytes: usize,
     ) -> Arc<Self> {
+        let digest_key = hmac::Key::new(hmac::HMAC_SHA256, digest_key);
         Arc::new(Self {
             pool,
             metrics: Metrics::default(),
             machines,
-            digest_key: hmac::Key::new(hmac::HMAC_SHA256, digest_key),
+            run_key: token::derived_key(&digest_key),
+            digest_key,
             vault,
             cap_bytes,
             redactions: Redactions::default(),
@@ -56,6 +62,7 @@ impl Engine {
             snapshots: Snapshots::default(),
             tasks: Tasks::default(),
             feed: Feed::default(),
+            followers: Followers::default(),
         })
     }
 
@@ -75,6 +82,12 @@ impl Engine {
     #[must_use]
     pub const fn feed(&self) -> &Feed {
         &self.feed
+    }
+
+    /// Those who follow how runs stand.
+    #[must_use]
+    pub const fn followers(&self) -> &Followers {
+        &self.followers
     }
 
     /// The counters.

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::error::RunError;
 use super::inflight::Guard;
 use crate::store::calls::{self, LEASE_S, OpenCall};
-use crate::store::runs;
+use crate::store::{runs, standing};
 use crate::telemetry::chain;
 
 const RENEW_EVERY: Duration = Duration::from_secs(3);
@@ -89,6 +89,7 @@ impl Engine {
         let mut db = self.pool.acquire().await?;
         for run in runs::idle(&mut db).await? {
             if runs::end_if_idle(&mut db, run).await? {
+                standing::tell(&mut db, run).await?;
                 tracing::info!(%run, "a run without a request for 24 hours is ended");
                 let open = calls::open(&mut db, run, None).await?;
                 self.cancel_all(run, open);

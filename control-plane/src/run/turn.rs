@@ -10,7 +10,7 @@ use super::engine::Engine;
 use super::error::RunError;
 use super::offer::RunKind;
 use super::view::not_found;
-use crate::store::{agents, runs, scripts};
+use crate::store::{agents, runs, scripts, standing};
 
 /// The answer to a new turn.
 #[derive(Debug, Serialize)]
@@ -43,7 +43,8 @@ impl Engine {
         let agent = agents::find(&mut tx, &run.agent).await?;
         let agent = agent.ok_or_else(|| not_found(id))?;
         let before = runs::turn(&mut tx, id, run.turn).await?;
-        let before = names(before.as_ref().map_or("[]", |turn| &turn.tools))?;
+        let offered = before.as_ref().map_or("[]", |turn| &turn.tools);
+        let before = names(offered)?;
         let held = scripts::of_run(&mut tx, id).await?;
         let tools = self.offered(&mut tx, &agent, kind, &held).await?;
         let tools = serde_json::to_string(&tools)?;
@@ -51,6 +52,9 @@ impl Engine {
         let turn = run.turn + 1;
         runs::insert_turn(&mut tx, id, turn, &tools, &agent.config).await?;
         runs::begin_turn(&mut tx, id, turn).await?;
+        if offered != tools {
+            standing::tell(&mut tx, id).await?;
+        }
         tx.commit().await?;
         Ok(TurnView {
             turn,

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::engine::Engine;
 use super::error::RunError;
 use super::offer::OfferedTool;
+use super::token::RunToken;
 use super::why::find_agent;
 use super::words::{redacted, redacted_text};
 use crate::store::{agents, memory, runs, secrets};
@@ -27,6 +28,31 @@ pub struct RunView {
     secrets: Vec<String>,
     notices: Vec<String>,
     created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp: Option<McpView>,
+}
+
+/// How the run is reached over MCP.
+#[derive(Debug, Serialize)]
+struct McpView {
+    url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<RunToken>,
+}
+
+impl RunView {
+    /// The run's id.
+    #[must_use]
+    pub const fn id(&self) -> Uuid {
+        self.run
+    }
+
+    /// With where its MCP face is, and to whoever starts it, what opens that.
+    #[must_use]
+    pub fn with_mcp(mut self, url: String, token: Option<RunToken>) -> Self {
+        self.mcp = Some(McpView { url, token });
+        self
+    }
 }
 
 /// A run in a list.
@@ -167,6 +193,7 @@ impl Engine {
                 .map(|notice| redactor.apply(notice))
                 .collect(),
             created_at: run.created_at,
+            mcp: None,
         })
     }
 }

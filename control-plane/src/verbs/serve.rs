@@ -57,11 +57,13 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
     let (stop, stopped) = watch::channel(false);
     let fed = tokio::spawn(feed(Arc::clone(&engine), stopped.clone()));
     let woken = tokio::spawn(Arc::clone(&engine).wake(stopped.clone()));
+    let followed = tokio::spawn(follow(Arc::clone(&engine), stopped.clone()));
     let maintained = tokio::spawn(Arc::clone(&engine).maintain(stopped.clone(), GRACE));
     let served = http::serve(
         Arc::clone(&engine),
         config.listen,
         config.tls.as_ref(),
+        config.public_url.as_deref(),
         stopped,
         GRACE,
     );
@@ -77,6 +79,7 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
         .context("the maintenance of runs panicked")?;
     fed.await.context("the feed of events panicked")?;
     woken.await.context("the firing of schedules panicked")?;
+    followed.await.context("the following of runs panicked")?;
     engine.pool().close().await;
     tracing::info!("stopped");
     Ok(result?)
@@ -84,6 +87,10 @@ async fn until_signal(config: Config) -> anyhow::Result<()> {
 
 async fn feed(engine: Arc<Engine>, stop: watch::Receiver<bool>) {
     engine.feed().run(engine.pool(), stop).await;
+}
+
+async fn follow(engine: Arc<Engine>, stop: watch::Receiver<bool>) {
+    engine.followers().run(engine.pool(), stop).await;
 }
 
 async fn stop_serving(

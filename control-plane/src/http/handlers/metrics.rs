@@ -36,6 +36,11 @@ pub(in crate::http) async fn show(
         .await
         .ok()
         .flatten();
-    let text = api.engine.metrics().text(open);
+    let mut text = api.engine.metrics().text(open);
+    text.push_str(
+        "# HELP guilds_mcp_streams Streams of MCP clients that are open on this replica.\n",
+    );
+    text.push_str("# TYPE guilds_mcp_streams gauge\n");
+    text.push_str(&format!("guilds_mcp_streams {}\n", api.seats.count()));
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

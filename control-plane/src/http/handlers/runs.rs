@@ -1,7 +1,7 @@
 //! `/v1/runs`: start, look, end.
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use serde_json::json;
 use uuid::Uuid;
@@ -21,12 +21,22 @@ pub(in crate::http) async fn start(
     _: Backend,
     State(api): State<Api>,
     query: Parameters,
+    uri: Uri,
+    headers: HeaderMap,
     Payload(bytes): Payload,
 ) -> Result<Response, ApiError> {
     query.finish()?;
     let start = read(&bytes)?;
     let view = api.engine.start(start).await?;
+    let token = api.engine.run_token(view.id()).await?;
+    let url = mcp_url(&api, &uri, &headers, view.id());
+    let view = view.with_mcp(url, Some(token));
     Ok(body(StatusCode::CREATED, &view))
+}
+
+/// Where the run's MCP face is for whoever sent this request.
+fn mcp_url(api: &Api, uri: &Uri, headers: &HeaderMap, run: Uuid) -> String {
+    format!("{}/v1/runs/{run}/mcp", api.address.base(uri, headers))
 }
 
 fn read(bytes: &[u8]) -> Result<Start, ApiError> {
@@ -94,9 +104,13 @@ pub(in crate::http) async fn show(
     State(api): State<Api>,
     InPath(run): InPath<String>,
     query: Parameters,
+    uri: Uri,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     query.finish()?;
     let view = api.engine.view(run_id(&run)?).await?;
+    let url = mcp_url(&api, &uri, &headers, view.id());
+    let view = view.with_mcp(url, None);
     Ok(body(StatusCode::OK, &view))
 }
 

@@ -78,7 +78,7 @@ impl Feed {
     async fn listen(&self, pool: &PgPool) {
         let mut told = false;
         loop {
-            match connect(pool).await {
+            match connect(pool, CHANNEL).await {
                 Ok(mut listener) => {
                     if std::mem::take(&mut told) {
                         tracing::info!("events are heard of again");
@@ -138,8 +138,11 @@ impl Feed {
     }
 }
 
-/// A connection of its own: it is kept for as long as the replica runs.
-async fn connect(pool: &PgPool) -> sqlx::Result<PgListener> {
+/// A connection of its own that hears `channel`: it is kept for as long as the replica runs.
+pub(in crate::store) async fn connect(
+    pool: &PgPool,
+    channel: &'static str,
+) -> sqlx::Result<PgListener> {
     let options = pool.connect_options().as_ref().clone();
     let own = PgPoolOptions::new()
         .max_connections(1)
@@ -150,7 +153,7 @@ async fn connect(pool: &PgPool) -> sqlx::Result<PgListener> {
     let connected = async {
         let mut listener = PgListener::connect_with(&own).await?;
         listener.eager_reconnect(false);
-        listener.listen(CHANNEL).await?;
+        listener.listen(channel).await?;
         Ok(listener)
     };
     timeout(CONNECT_WITHIN, connected)
