@@ -170,12 +170,13 @@ async fn the_inspectors_command_line_lists_and_calls() -> Result<()> {
         "--method",
         "tools/call",
         "--tool-name",
-        "note_find",
+        "note_write",
         "--tool-arg",
-        "query=",
     ];
-    let called = output(inspect(&call)?).await?;
-    let called: Value = serde_json::from_slice(&called.stdout)?;
+    let pairs = ["level=agent", "key=inspected.md", "content=hello"];
+    let call = inspect(&[&call[..], &pairs[..]].concat())?;
+    let called: Value = serde_json::from_str(&stdout(call).await?)?;
+    assert_eq!(called["isError"], false);
     let text = called["content"][0]["text"].as_str().context("a text")?;
     assert!(text.ends_with("\nremaining_tool_calls: 59"), "{text}");
     let strict = output(inspect(&["--method", "tools/list", "--strict"])?).await?;

@@ -188,7 +188,7 @@ async fn a_stop_of_the_control_plane_ends_streams_in_good_order() -> Result<()> 
 fn long_call(seconds: u32) -> Value {
     let command = format!("sleep {seconds}; echo done");
     json!({ "jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": {
-        "name": "shell", "arguments": { "command": command, "limit_s": 60 },
+        "name": "shell", "arguments": { "command": command, "limit_s": 50 },
         "_meta": { "progressToken": "p" },
     } })
 }
