@@ -14,7 +14,7 @@ use super::engine::Engine;
 use super::error::RunError;
 use super::view::not_found;
 use crate::key::{hex, parse};
-use crate::store::run_tokens;
+use crate::store::{run_tokens, runs};
 
 /// What a token begins with, so that people and scanners know it when they see it.
 const PREFIX: &str = "gr_";
@@ -73,7 +73,7 @@ impl Engine {
         Ok(RunToken(format!("{PREFIX}{run}_{}", hex(proof.as_ref()))))
     }
 
-    /// What a bearer token is to a run. That a run doesn't exist is not told apart.
+    /// What a bearer token is to a run; its own notes the run as used. That a run doesn't exist is not told apart.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -89,11 +89,15 @@ impl Engine {
             return Ok(Opens::Nothing);
         };
         let message = message(run, salted.salt);
-        Ok(match hmac::verify(&self.run_key, &message, &proof) {
-            Ok(()) if salted.is_open => Opens::Run,
-            Ok(()) => Opens::EndedRun,
-            Err(_) => Opens::Nothing,
-        })
+        if hmac::verify(&self.run_key, &message, &proof).is_err() {
+            return Ok(Opens::Nothing);
+        }
+        if !salted.is_open {
+            return Ok(Opens::EndedRun);
+        }
+        // Whatever the request asks for, the run is not forgotten.
+        runs::touch(&mut db, run).await?;
+        Ok(Opens::Run)
     }
 }
 
