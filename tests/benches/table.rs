@@ -7,6 +7,8 @@ use tests::{Shared, Stack};
 mod browser;
 #[path = "table/memory.rs"]
 mod memory;
+#[path = "table/offers.rs"]
+mod offers;
 #[path = "table/redaction.rs"]
 mod redaction;
 #[path = "table/scripts.rs"]
@@ -19,7 +21,14 @@ mod timing;
 use timing::Row;
 
 /// Parts of the table, by the word that asks for one.
-const PARTS: [&str; 5] = ["memory", "redaction", "storage", "scripts", "browser"];
+const PARTS: [&str; 6] = [
+    "offers",
+    "memory",
+    "redaction",
+    "storage",
+    "scripts",
+    "browser",
+];
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -48,7 +57,9 @@ fn main() -> Result<()> {
         .enable_all()
         .build()?;
     let measured = runtime.block_on(measure(&parts));
-    if let Ok(shared) = runtime.block_on(Shared::get()) {
+    if parts != ["offers"]
+        && let Ok(shared) = runtime.block_on(Shared::get())
+    {
         shared.cluster.stop()?;
     }
     print(&measured?);
@@ -56,10 +67,15 @@ fn main() -> Result<()> {
 }
 
 async fn measure(parts: &[&str]) -> Result<Vec<Row>> {
+    if parts == ["offers"] {
+        // Pure functions: no daemon is needed.
+        return offers::rows();
+    }
     let stack = Stack::whole().await?;
     let mut rows = Vec::new();
     for part in parts {
         rows.extend(match *part {
+            "offers" => offers::rows()?,
             "memory" => memory::of_daemons(&stack).await?,
             "redaction" => redaction::rows()?,
             "storage" => storage::note_get(&stack).await?,

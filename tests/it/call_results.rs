@@ -47,7 +47,7 @@ async fn an_errors_first_line_is_in_the_metadata_without_its_mark() -> Result<()
     for (name, error) in [
         ("no_such_tool", "unknown tool no_such_tool"),
         ("shell", "tool shell is not offered this run"),
-        ("record_add", "unknown tool record_add"),
+        ("code_search", "tool code_search is not offered this run"),
     ] {
         let result = run.call(name, json!({})).await?;
         assert_eq!(result.text(), format!("ERROR: {error}"));

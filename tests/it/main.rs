@@ -39,6 +39,7 @@ mod messages;
 mod note_refusals;
 mod notes;
 mod offers;
+mod openapi;
 mod operator_deletion;
 mod operator_document;
 mod operator_fixed_point;

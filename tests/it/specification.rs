@@ -2,6 +2,10 @@
 
 mod group_chat;
 mod issues;
+mod metadata;
+mod native;
+mod offers;
 mod routines;
+mod schemas;
 mod scripts;
 mod secrets;

@@ -9,6 +9,12 @@ use hyper::{HeaderMap, Method, Request};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+
+use crate::document::Document;
+
+/// The API's own description; all control planes of a test run are one build.
+static DOCUMENT: OnceCell<Document> = OnceCell::const_new();
 
 /// Longer than any call of a test may take.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -152,8 +158,23 @@ impl Api {
     }
 
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Answer> {
+        let (method, path) = (request.method().clone(), request.uri().to_string());
+        let sent = request.body().clone().collect().await?.to_bytes();
         let stream = TcpStream::connect(&self.address).await?;
-        exchange(TokioIo::new(stream), request).await
+        let answer = exchange(TokioIo::new(stream), request).await?;
+        let read = DOCUMENT.get_or_try_init(|| self.read_document()).await;
+        // Some tests talk to what doesn't answer any more.
+        if let Ok(document) = read {
+            document.check(&method, &path, &sent, &answer)?;
+        }
+        Ok(answer)
+    }
+
+    async fn read_document(&self) -> Result<Document> {
+        let request = self.request(Method::GET, "/openapi.json", "", Bytes::new())?;
+        let stream = TcpStream::connect(&self.address).await?;
+        let answer = exchange(TokioIo::new(stream), request).await?;
+        Document::parse(&answer.text)
     }
 
     fn request(

@@ -9,6 +9,7 @@ pub mod api;
 pub mod certificates;
 pub mod cluster;
 pub mod control_plane;
+pub mod document;
 pub mod event_stream;
 pub mod kept_connection;
 pub mod machine;

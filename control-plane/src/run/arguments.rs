@@ -1,10 +1,13 @@
 //! Arguments of a call: from what a model sent to an object that the schema accepts.
 
+mod empty;
+
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-pub use crate::tools::validation::validate;
+pub use self::empty::without_empty;
+pub use crate::tools::validation::{validate, validate_open};
 
 /// Reads arguments as received: an object, or the JSON text of one; missing,
 /// empty, white space and `null` mean `{}`.

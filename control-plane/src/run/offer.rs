@@ -1,13 +1,17 @@
 //! What a run offers: a pure filter over the list of tools, bindings, flags and scripts.
 
+pub mod connectors;
+mod naming;
 pub mod verdict;
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use self::verdict::{Verdict, judge, judge_script};
+use self::connectors::ConnectorTool;
+use self::verdict::{Verdict, judge, judge_connector, judge_script};
 use super::schema;
 use crate::store::agents::{Agent, AgentConfig};
 use crate::store::bindings::Binding;
@@ -70,6 +74,9 @@ pub struct OfferedTool {
     pub input_schema: Box<RawValue>,
     /// Where it comes from.
     pub source: Source,
+    /// Whose it is, of a connector's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connector: Option<String>,
 }
 
 /// What a turn of a run offers, sorted native, connector, script, then by name.
@@ -78,6 +85,7 @@ pub fn offer(
     agent: &Agent,
     bindings: &[Binding],
     kind: RunKind,
+    connectors: &[ConnectorTool],
     scripts: &[SnapshotScript],
 ) -> Vec<OfferedTool> {
     let mut offered: Vec<OfferedTool> = TOOLS
@@ -89,13 +97,21 @@ pub fn offer(
             description: tool.description.to_owned(),
             input_schema: schema.clone(),
             source: Source::Native,
+            connector: None,
         })
         .collect();
+    offered.extend(
+        connectors
+            .iter()
+            .filter(|tool| judge_connector(tool, bindings).offers())
+            .map(connector_tool),
+    );
+    let taken = names_of(connectors);
     let script_run = judge_script_run(&agent.config, bindings, kind);
     offered.extend(
         scripts
             .iter()
-            .filter(|held| judge_script(held, &script_run).offers())
+            .filter(|held| judge_script(held, &script_run, &taken).offers())
             .filter_map(script_tool),
     );
     offered.sort_by(|a, b| (a.source, &a.name).cmp(&(b.source, &b.name)));
@@ -123,6 +139,21 @@ pub fn judge_script_run<'a>(
     })
 }
 
+/// The names that connectors' tools have, on or off: none is a script's too.
+pub(super) fn names_of(connectors: &[ConnectorTool]) -> HashSet<&str> {
+    connectors.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+fn connector_tool(tool: &ConnectorTool) -> OfferedTool {
+    OfferedTool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.input_schema.clone(),
+        source: Source::Connector,
+        connector: Some(tool.connector.clone()),
+    }
+}
+
 fn script_tool(held: &SnapshotScript) -> Option<OfferedTool> {
     let parameters = held.script.parameters.as_ref()?;
     Some(OfferedTool {
@@ -130,249 +161,11 @@ fn script_tool(held: &SnapshotScript) -> Option<OfferedTool> {
         description: held.script.description.clone(),
         input_schema: schema::rewrite(parameters.get()),
         source: Source::Script,
+        connector: None,
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::bindings::Level;
-    use crate::store::scripts::Script;
-
-    const BROWSER: [&str; 8] = [
-        "browser_click",
-        "browser_eval",
-        "browser_fill",
-        "browser_navigate",
-        "browser_screenshot",
-        "browser_scroll",
-        "browser_snapshot",
-        "browser_type",
-    ];
-    const NOTES: [&str; 4] = ["note_delete", "note_find", "note_get", "note_write"];
-    /// What no schedule run offers.
-    const SCHEDULES: [&str; 6] = [
-        "schedule_create_cron",
-        "schedule_create_window",
-        "schedule_delete",
-        "schedule_list",
-        "schedule_pause",
-        "schedule_resume",
-    ];
-    /// The first of them only in direct runs.
-    const SECRETS: [&str; 2] = ["secret_request", "secret_store"];
-    const SCRIPTS: [&str; 5] = [
-        "script_create",
-        "script_delete",
-        "script_list",
-        "script_read",
-        "script_run",
-    ];
-
-    fn agent(config: AgentConfig) -> Agent {
-        Agent {
-            id: "ada".to_owned(),
-            organisation: "acme".to_owned(),
-            guild: "core".to_owned(),
-            machine: "local".to_owned(),
-            machine_address: "https://127.0.0.1:8443".to_owned(),
-            slot: 1,
-            config,
-        }
-    }
-
-    fn script(name: &str, parameters: Option<&str>, as_tool: bool) -> SnapshotScript {
-        SnapshotScript {
-            script: Script {
-                name: name.to_owned(),
-                description: format!("Does {name}."),
-                source: String::new(),
-                sha256: String::new(),
-                parameters: parameters.map(|text| RawValue::from_string(text.to_owned()).unwrap()),
-            },
-            as_tool,
-        }
-    }
-
-    fn off(level: Level, tool: &str) -> Binding {
-        Binding {
-            level,
-            tool: tool.to_owned(),
-            enabled: false,
-        }
-    }
-
-    #[track_caller]
-    fn check(
-        config: AgentConfig,
-        bindings: &[Binding],
-        scripts: &[SnapshotScript],
-        expected: &[&[&str]],
-    ) {
-        for kind in RunKind::ALL {
-            let offered = offer(&agent(config.clone()), bindings, kind, scripts);
-            let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
-            let mut expected = expected.concat();
-            expected.retain(|name| match kind {
-                RunKind::Direct => true,
-                RunKind::GroupChat => *name != SECRETS[0],
-                RunKind::Schedule => *name != SECRETS[0] && !SCHEDULES.contains(name),
-            });
-            assert_eq!(names, expected, "{}", kind.as_str());
-        }
-    }
-
-    #[test]
-    fn an_agent_of_defaults_has_notes_scripts_and_issues_in_every_kind_of_run() {
-        check(
-            AgentConfig::default(),
-            &[],
-            &[],
-            &[
-                &["group_post"],
-                &NOTES,
-                &["report_issue"],
-                &SCHEDULES,
-                &SCRIPTS,
-                &SECRETS,
-            ],
-        );
-    }
-
-    #[test]
-    fn flags_switch_browser_code_and_script_tools() {
-        let config = AgentConfig {
-            browser: true,
-            coding: true,
-            scripting: false,
-            ..AgentConfig::default()
-        };
-        check(
-            config,
-            &[],
-            &[],
-            &[
-                &BROWSER,
-                &["group_post"],
-                &NOTES,
-                &["report_issue"],
-                &SCHEDULES,
-                &SECRETS,
-                &["shell"],
-            ],
-        );
-    }
-
-    #[test]
-    fn bindings_switch_families_and_tools_but_never_issues() {
-        let bindings = [
-            off(Level::Organisation, "script"),
-            off(Level::Agent, "note_write"),
-            off(Level::Agent, "report_issue"),
-        ];
-        check(
-            AgentConfig::default(),
-            &bindings,
-            &[],
-            &[
-                &[
-                    "group_post",
-                    "note_delete",
-                    "note_find",
-                    "note_get",
-                    "report_issue",
-                ],
-                &SCHEDULES,
-                &SECRETS,
-            ],
-        );
-    }
-
-    #[test]
-    fn a_script_with_parameters_is_a_tool_after_the_native_ones() {
-        let schema = r#"{"type":"object","properties":{"n":{"type":"integer","format":"int32"}},"additionalProperties":false}"#;
-        let scripts = [
-            script("alpha", Some(schema), true),
-            script("bare", None, true),
-            script("fresh", Some(schema), false),
-        ];
-        check(
-            AgentConfig::default(),
-            &[],
-            &scripts,
-            &[
-                &["group_post"],
-                &NOTES,
-                &["report_issue"],
-                &SCHEDULES,
-                &SCRIPTS,
-                &SECRETS,
-                &["alpha"],
-            ],
-        );
-        let offered = offer(
-            &agent(AgentConfig::default()),
-            &[],
-            RunKind::Direct,
-            &scripts,
-        );
-        assert_eq!(
-            serde_json::to_string(&offered.last()).unwrap(),
-            r#"{"name":"alpha","description":"Does alpha.","input_schema":{"type":"object","properties":{"n":{"type":"integer"}}},"source":"script"}"#
-        );
-    }
-
-    #[test]
-    fn a_scripts_tool_is_offered_only_while_script_run_is() {
-        let scripts = [script("alpha", Some(r#"{"type":"object"}"#), true)];
-        let bindings = [off(Level::Guild, "script_run")];
-        check(
-            AgentConfig::default(),
-            &bindings,
-            &scripts,
-            &[
-                &["group_post"],
-                &NOTES,
-                &["report_issue"],
-                &SCHEDULES,
-                &SCRIPTS[..4],
-                &SECRETS,
-            ],
-        );
-    }
-
-    #[test]
-    fn a_native_tool_keeps_its_name_before_a_script() {
-        let scripts = [script("shell", Some(r#"{"type":"object"}"#), true)];
-        check(
-            AgentConfig::default(),
-            &[],
-            &scripts,
-            &[
-                &["group_post"],
-                &NOTES,
-                &["report_issue"],
-                &SCHEDULES,
-                &SCRIPTS,
-                &SECRETS,
-            ],
-        );
-    }
-
-    #[test]
-    fn what_is_offered_reads_back_and_is_the_same_bytes_every_time() {
-        let config = AgentConfig {
-            browser: true,
-            coding: true,
-            ..AgentConfig::default()
-        };
-        let first =
-            serde_json::to_string(&offer(&agent(config.clone()), &[], RunKind::Direct, &[]))
-                .unwrap();
-        let again =
-            serde_json::to_string(&offer(&agent(config), &[], RunKind::Direct, &[])).unwrap();
-        assert_eq!(first, again);
-        let read: Vec<OfferedTool> = serde_json::from_str(&first).unwrap();
-        assert_eq!(serde_json::to_string(&read).unwrap(), first);
-    }
-}
+mod table;
+#[cfg(test)]
+mod tests;

@@ -133,7 +133,7 @@ impl Engine {
     ) -> Result<Vec<OfferedTool>, RunError> {
         let bindings = bindings::for_agent(db, agent).await?;
         let redactor = self.redactor(db, &agent.organisation).await?;
-        let tools = offer(agent, &bindings, kind, held);
+        let tools = offer(agent, &bindings, kind, &[], held);
         Ok(redacted(tools, &redactor))
     }
 

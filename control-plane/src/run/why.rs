@@ -1,12 +1,15 @@
 //! Why a tool is offered to an agent or not: by the code of the offer itself, told level by level.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use sqlx::PgConnection;
 
 use super::engine::Engine;
 use super::error::RunError;
-use super::offer::verdict::{Verdict, binding_id, judge, judge_script};
-use super::offer::{RunKind, Source, judge_script_run};
+use super::offer::connectors::ConnectorTool;
+use super::offer::verdict::{Verdict, binding_id, judge, judge_connector, judge_script};
+use super::offer::{RunKind, Source, judge_script_run, names_of};
 use crate::store::agents::{self, Agent};
 use crate::store::audit::reading::{LastChange, last_changes};
 use crate::store::bindings::{self, Binding, Level};
@@ -26,12 +29,14 @@ pub struct Ruling {
     reason: String,
 }
 
-/// One row per native tool, then one per script with parameters, each by name.
+/// One row per native tool, then one per connector's tool and one per script with
+/// parameters, each by name.
 #[must_use]
 pub fn rulings(
     agent: &Agent,
     bindings: &[Binding],
     kind: RunKind,
+    connectors: &[ConnectorTool],
     scripts: &[SnapshotScript],
 ) -> Vec<Ruling> {
     let ruling = |name: &str, verdict: &Verdict<'_>| Ruling {
@@ -44,11 +49,20 @@ pub fn rulings(
         let verdict = judge(tool, &agent.config, bindings, kind);
         ruling(tool.name, &verdict)
     });
+    let mut sorted: Vec<&ConnectorTool> = connectors.iter().collect();
+    sorted.sort_by(|a, b| a.name.cmp(&b.name));
+    let of_connectors = sorted
+        .into_iter()
+        .map(|tool| ruling(&tool.name, &judge_connector(tool, bindings)));
+    let taken = names_of(connectors);
     let scripts = scripts
         .iter()
         .filter(|held| held.script.parameters.is_some())
-        .map(|held| ruling(&held.script.name, &judge_script(held, &script_run)));
-    native.chain(scripts).collect()
+        .map(|held| {
+            let verdict = judge_script(held, &script_run, &taken);
+            ruling(&held.script.name, &verdict)
+        });
+    native.chain(of_connectors).chain(scripts).collect()
 }
 
 /// The whole answer to why.
@@ -122,7 +136,7 @@ impl Named {
             Self::Native(tool, _) => Some(judge(tool, &agent.config, bindings, kind)),
             Self::Script(held) => {
                 let script_run = judge_script_run(&agent.config, bindings, kind);
-                Some(judge_script(held, &script_run))
+                Some(judge_script(held, &script_run, &HashSet::new()))
             }
             Self::Connector | Self::Absent(_) => None,
         }
@@ -139,7 +153,7 @@ impl Engine {
         let agent = find_agent(&mut db, agent).await?;
         let bindings = bindings::for_agent(&mut db, &agent).await?;
         let scripts = stored(scripts::all(&mut db, &agent).await?);
-        Ok(rulings(&agent, &bindings, kind, &scripts))
+        Ok(rulings(&agent, &bindings, kind, &[], &scripts))
     }
 
     /// Explains a tool's state for an agent of this organisation.

@@ -95,6 +95,7 @@ mod tests {
             description: description.to_owned(),
             input_schema: RawValue::from_string(schema.to_owned()).unwrap(),
             source,
+            connector: None,
         }
     }
 

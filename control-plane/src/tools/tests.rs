@@ -42,6 +42,10 @@ fn a_tools_name_is_its_files_and_every_file_with_a_tool_is_listed() {
     let mut files = BTreeSet::new();
     for entry in fs::read_dir(source_dir()).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            // The parts of a module that is no tool.
+            continue;
+        }
         let text = fs::read_to_string(&path).unwrap();
         if text.contains("\nimpl Tool for ") {
             files.insert(path.file_stem().unwrap().to_str().unwrap().to_owned());

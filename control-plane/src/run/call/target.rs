@@ -29,6 +29,10 @@ impl Target {
             (Some(Source::Native), Some(tool)) => Ok(Self::Native(tool)),
             (Some(Source::Script), _) => Ok(Self::Script),
             (_, Some(_)) => Ok(not_offered(name)),
+            // A tool of the product whatever this version has of it.
+            (_, None) if tools::names::all().any(|(known, _)| known == name) => {
+                Ok(not_offered(name))
+            }
             (_, None) => {
                 let stored = scripts::all(db, &snapshot.agent).await?;
                 let is_script = stored

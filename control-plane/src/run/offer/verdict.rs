@@ -1,5 +1,8 @@
 //! Why a tool is offered or not: the one rule that decided, and its words.
 
+use std::collections::HashSet;
+
+use super::connectors::ConnectorTool;
 use super::{RunKind, SCRIPT_RUN};
 use crate::store::agents::{Agent, AgentConfig};
 use crate::store::bindings::{self, Binding, Level};
@@ -25,6 +28,10 @@ pub enum Verdict<'a> {
     Fresh,
     /// A native tool has the script's name.
     NativeName,
+    /// A connector's tool has the script's name.
+    ConnectorName,
+    /// The connector's login has the tool switched off.
+    LoginOff,
     /// A script's tool goes as this one does.
     AsScriptRun(Box<Verdict<'a>>),
 }
@@ -53,14 +60,32 @@ pub fn judge<'a>(
     }
 }
 
-/// Judges the tool that a script may be, beside the verdict over `script_run`.
+/// Judges a connector's tool: its login, then the connector's binding.
 #[must_use]
-pub fn judge_script<'a>(held: &SnapshotScript, script_run: &Verdict<'a>) -> Verdict<'a> {
+pub fn judge_connector<'a>(tool: &ConnectorTool, bindings: &'a [Binding]) -> Verdict<'a> {
+    if !tool.on {
+        return Verdict::LoginOff;
+    }
+    bindings::deciding(bindings, &tool.connector, &tool.connector)
+        .map_or(Verdict::Unbound, Verdict::Bound)
+}
+
+/// Judges the tool that a script may be, beside the verdict over `script_run` and the
+/// names of connectors' tools.
+#[must_use]
+pub fn judge_script<'a>(
+    held: &SnapshotScript,
+    script_run: &Verdict<'a>,
+    taken: &HashSet<&str>,
+) -> Verdict<'a> {
     if held.script.parameters.is_none() {
         Verdict::NoParameters
     } else if crate::tools::find(&held.script.name).is_some() {
         // A native tool that a later version brought keeps its name.
         Verdict::NativeName
+    } else if taken.contains(held.script.name.as_str()) {
+        // A connector that began to list it goes first too.
+        Verdict::ConnectorName
     } else if held.as_tool {
         Verdict::AsScriptRun(Box::new(script_run.clone()))
     } else {
@@ -103,12 +128,17 @@ impl Verdict<'_> {
             Self::Flag(_, on) => *on,
             Self::Bound(binding) => binding.enabled,
             Self::AsScriptRun(verdict) => verdict.offers(),
-            Self::Kind(_) | Self::NoParameters | Self::Fresh | Self::NativeName => false,
+            Self::Kind(_)
+            | Self::NoParameters
+            | Self::Fresh
+            | Self::NativeName
+            | Self::ConnectorName
+            | Self::LoginOff => false,
         }
     }
 
     /// What decided, for programs: `always`, `config.<flag>`, `kind`, a binding's
-    /// id, `default` where no row stands, or `script`.
+    /// id, `default` where no row stands, `script` or `login`.
     #[must_use]
     pub fn decided_by(&self, agent: &Agent) -> String {
         match self {
@@ -117,7 +147,10 @@ impl Verdict<'_> {
             Self::Kind(_) => "kind".to_owned(),
             Self::Bound(binding) => binding_id(agent, binding.level, &binding.tool),
             Self::Unbound => "default".to_owned(),
-            Self::NoParameters | Self::Fresh | Self::NativeName => "script".to_owned(),
+            Self::NoParameters | Self::Fresh | Self::NativeName | Self::ConnectorName => {
+                "script".to_owned()
+            }
+            Self::LoginOff => "login".to_owned(),
             Self::AsScriptRun(verdict) => verdict.decided_by(agent),
         }
     }
@@ -150,6 +183,8 @@ impl Verdict<'_> {
                 "it is a script made in this run; its own tool comes with the next run".to_owned()
             }
             Self::NativeName => "it is a script, and a native tool has its name".to_owned(),
+            Self::ConnectorName => "it is a script, and a connector's tool has its name".to_owned(),
+            Self::LoginOff => "the connector's login has it switched off".to_owned(),
             Self::AsScriptRun(verdict) => format!(
                 "it is a script with parameters and goes as {SCRIPT_RUN} does: {}",
                 verdict.reason(agent)

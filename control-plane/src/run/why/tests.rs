@@ -73,9 +73,9 @@ fn the_offer_its_reasons_and_why_agree_in_every_cell_of_the_table() {
             let bindings = rows(tool, family, cell);
             // The kind makes no difference here; over the cells each one comes up.
             let kind = RunKind::ALL[number % 7 % 3];
-            let offered = offer(&agent, &bindings, kind, &scripts);
+            let offered = offer(&agent, &bindings, kind, &[], &scripts);
             let offered: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
-            let ruled = rulings(&agent, &bindings, kind, &scripts);
+            let ruled = rulings(&agent, &bindings, kind, &[], &scripts);
             let ruled: Vec<&str> = ruled
                 .iter()
                 .filter(|ruling| ruling.offered)
@@ -117,7 +117,7 @@ fn the_offer_its_reasons_and_why_agree_in_every_cell_of_the_table() {
 #[track_caller]
 fn check(config: AgentConfig, bindings: &[Binding], kind: RunKind, name: &str, expected: &str) {
     let scripts = [script("count", true)];
-    let rulings = rulings(&ada(config), bindings, kind, &scripts);
+    let rulings = rulings(&ada(config), bindings, kind, &[], &scripts);
     let ruling = rulings.iter().find(|ruling| ruling.name == name).unwrap();
     assert_eq!(
         format!("{} {}", ruling.offered, ruling.reason),
