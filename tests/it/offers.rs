@@ -246,3 +246,37 @@ async fn the_offer_is_read_in_the_shapes_of_other_apis() -> Result<()> {
     assert_eq!(other.refusal(), (422, "invalid".to_owned()));
     Ok(())
 }
+
+#[tokio::test]
+async fn each_shape_is_the_same_bytes_every_time_and_has_names_that_every_api_takes() -> Result<()>
+{
+    let stack = Stack::storage().await?;
+    let run = stack.run(&stack.ada).await?;
+    let offered = run.offered();
+    for format in ["guilds", "openai", "anthropic", "mcp"] {
+        let path = run.path(&format!("/tools?format={format}"));
+        let first = stack.backend.get(&path).await?;
+        run.turn().await?;
+        let again = stack.backend.get(&path).await?;
+        assert_eq!(first.text, again.text, "{format}");
+        let list = again.expect(200)?;
+        let tools = list["tools"].as_array().cloned().unwrap_or_default();
+        let found: Vec<&str> = tools
+            .iter()
+            .map(|tool| match format {
+                "openai" => &tool["function"]["name"],
+                _ => &tool["name"],
+            })
+            .filter_map(serde_json::Value::as_str)
+            .collect();
+        assert_eq!(found, offered, "{format}");
+        for name in found {
+            let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+            assert!(
+                (1..=64).contains(&name.len()) && name.bytes().all(legal),
+                "{name}"
+            );
+        }
+    }
+    Ok(())
+}

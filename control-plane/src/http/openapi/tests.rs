@@ -1,3 +1,5 @@
+//! The document against the list of routes and against itself.
+
 use std::collections::BTreeSet;
 
 use super::*;
