@@ -336,7 +336,7 @@ async fn listening(db: &mut sqlx::PgConnection) -> Result<()> {
     for _ in 0..1_000 {
         let found: bool = sqlx::query_scalar(
             "SELECT EXISTS (SELECT FROM pg_stat_activity
-              WHERE datname = current_database() AND query LIKE 'LISTEN%')",
+              WHERE datname = current_database() AND query LIKE 'LISTEN%guilds_events%')",
         )
         .fetch_one(&mut *db)
         .await?;
