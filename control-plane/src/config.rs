@@ -5,6 +5,7 @@ mod fields;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fields::Fields;
 
@@ -17,6 +18,10 @@ pub const RESULT_MAX_VARIABLE: &str = "TOOL_RESULT_MAX_BYTES";
 
 const RESULT_MAX_DEFAULT: usize = 65_536;
 const RESULT_MAX_RANGE: std::ops::RangeInclusive<usize> = 1_024..=16 * 1024 * 1024;
+
+/// Less than the patience of clients, so that they read a sentence and not the end of it.
+const STATEMENT_TIMEOUT_DEFAULT_S: u64 = 15;
+const STATEMENT_TIMEOUT_RANGE_S: std::ops::RangeInclusive<u64> = 1..=600;
 
 /// A configuration without problems.
 #[derive(Clone)]
@@ -37,6 +42,8 @@ pub struct Config {
     pub machines: Option<MachinePaths>,
     /// Cap of a tool result in bytes.
     pub tool_result_max_bytes: usize,
+    /// Time of one statement that a request sends to the database.
+    pub statement_timeout: Duration,
 }
 
 impl fmt::Debug for Config {
@@ -142,6 +149,7 @@ fn check(text: &str, result_max: Option<&str>) -> Result<Config, Vec<Problem>> {
     let machines = machines(&mut fields);
     let from_file = fields.integer("tool_result_max_bytes");
     let cap = result_cap(&mut fields, from_file, result_max);
+    let statement_timeout = statement_timeout(&mut fields);
     let problems = fields.finish();
     match (listen, database_url, digest_key, vault, cap) {
         (
@@ -159,6 +167,7 @@ fn check(text: &str, result_max: Option<&str>) -> Result<Config, Vec<Problem>> {
             vault,
             machines,
             tool_result_max_bytes,
+            statement_timeout,
         }),
         _ => Err(problems),
     }
@@ -365,6 +374,28 @@ fn result_cap(
     }
 }
 
+/// Answers the default where there is a problem: it is reported.
+fn statement_timeout(fields: &mut Fields<'_>) -> Duration {
+    let default = Duration::from_secs(STATEMENT_TIMEOUT_DEFAULT_S);
+    let Some((line, number)) = fields.integer("statement_timeout_s") else {
+        return default;
+    };
+    match u64::try_from(number) {
+        Ok(seconds) if STATEMENT_TIMEOUT_RANGE_S.contains(&seconds) => Duration::from_secs(seconds),
+        _ => {
+            fields.problem(
+                line,
+                format!(
+                    "`statement_timeout_s` is {number}; allowed are {} to {} seconds",
+                    STATEMENT_TIMEOUT_RANGE_S.start(),
+                    STATEMENT_TIMEOUT_RANGE_S.end()
+                ),
+            );
+            default
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -399,12 +430,31 @@ mod tests {
         let config = check(&text, None).unwrap();
         assert_eq!(config.listen.to_string(), "127.0.0.1:8440");
         assert_eq!(config.tool_result_max_bytes, 65_536);
+        assert_eq!(config.statement_timeout, Duration::from_secs(15));
         assert_eq!(config.digest_key, [0xab; 32]);
         assert!(config.tls.is_none() && config.machines.is_none());
         assert_eq!(
             check(&text, Some("2048")).unwrap().tool_result_max_bytes,
             2_048
         );
+    }
+
+    #[test]
+    fn the_time_of_a_statement_is_1_to_600_seconds() {
+        let (key, secrets) = (key(), key());
+        let with = |seconds: &str| {
+            format!(
+                "database_url = \"postgres:///x\"\nkey_file = \"{}\"\nsecrets_key_file = \"{}\"\nstatement_timeout_s = {seconds}\n",
+                key.path().display(),
+                secrets.path().display()
+            )
+        };
+        let config = check(&with("600"), None).unwrap();
+        assert_eq!(config.statement_timeout, Duration::from_secs(600));
+        for (seconds, found) in [("0", "is 0"), ("601", "is 601"), ("-1", "is -1")] {
+            let told = format!("`statement_timeout_s` {found}; allowed are 1 to 600 seconds");
+            problems(&with(seconds), None, &[(Some(4), &told)]);
+        }
     }
 
     #[test]

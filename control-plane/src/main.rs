@@ -7,6 +7,11 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use control_plane::{memory, telemetry};
 
+/// It gives freed pages back to the system; the C library's keeps most of what a few large
+/// requests at once have needed, for each of its arenas.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = verbs::Arguments::parse();
     telemetry::start();

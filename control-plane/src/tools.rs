@@ -277,6 +277,8 @@ pub enum Flag {
 pub enum Place {
     /// In the transaction that stores its message.
     Storage,
+    /// In storage, of which it changes nothing: its message alone is stored.
+    Reading,
     /// On the agent's machine, asked once the call is durable.
     Machine,
 }

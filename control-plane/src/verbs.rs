@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use control_plane::config::{self, Config};
 use control_plane::key;
-use control_plane::store::pool;
+use control_plane::store::pool::{self, Statements};
 use sqlx::PgPool;
 
 /// Exit status for a configuration that can't be used (sysexits' EX_CONFIG).
@@ -126,7 +126,8 @@ fn with_config(
 }
 
 fn connect(config: &Config) -> anyhow::Result<PgPool> {
-    pool::connect_lazily(&config.database_url, 2).context("the database URL makes no sense")
+    pool::connect_lazily(&config.database_url, 2, Statements::Unlimited)
+        .context("the database URL makes no sense")
 }
 
 fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {

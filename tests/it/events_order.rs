@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use sqlx::{Connection as _, PgConnection};
 use tests::control_plane::ControlPlane;
 use tests::event_stream::EventStream;
+use tests::numbers::Numbers;
 use tests::shared::ORGANISATION;
 use tests::{Api, Stack};
 
@@ -13,19 +14,6 @@ const WRITERS: usize = 50;
 const EVENTS_A_WRITER: usize = 12;
 /// The last event's, by which readers know that they are through.
 const END: i64 = -1;
-
-/// Numbers without a pattern (Knuth's linear congruence), the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
 
 async fn record(db: &mut PgConnection, mark: i64) -> Result<i64> {
     Ok(sqlx::query_scalar(
@@ -39,7 +27,7 @@ async fn record(db: &mut PgConnection, mark: i64) -> Result<i64> {
 
 /// Transactions of all lengths; one in four gives up. Answers what was committed.
 async fn write(mut db: PgConnection, number: usize) -> Result<Vec<i64>> {
-    let mut numbers = Numbers(number as u64);
+    let mut numbers = Numbers::of(number as u64);
     let mut committed = Vec::new();
     for event in 0..EVENTS_A_WRITER {
         let mut transaction = db.begin().await?;
@@ -60,7 +48,7 @@ async fn write(mut db: PgConnection, number: usize) -> Result<Vec<i64>> {
 
 /// Reads pages of changing size and waits, resuming from its last `seq`.
 async fn read_pages(api: Api) -> Result<Vec<i64>> {
-    let mut numbers = Numbers(4_711);
+    let mut numbers = Numbers::of(4_711);
     let (mut seen, mut after) = (Vec::new(), 0);
     loop {
         let limit = 1 + numbers.below(9);
@@ -78,7 +66,7 @@ async fn read_pages(api: Api) -> Result<Vec<i64>> {
 
 /// Reads a stream that breaks off again and again, resuming from its last `seq`.
 async fn read_streams(address: String, token: String) -> Result<Vec<i64>> {
-    let mut numbers = Numbers(42);
+    let mut numbers = Numbers::of(42);
     let (mut seen, mut last) = (Vec::new(), None);
     loop {
         let mut stream = EventStream::open(&address, &token, last).await?;

@@ -1,5 +1,6 @@
 //! The specification, a row a sentence: one file a section.
 
+mod calls;
 mod group_chat;
 mod issues;
 mod metadata;

@@ -82,6 +82,15 @@ impl Api {
         }
     }
 
+    /// The same client of the API at another `host:port`.
+    #[must_use]
+    pub fn at(&self, address: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            token: self.token.clone(),
+        }
+    }
+
     /// `GET`.
     ///
     /// # Errors
@@ -344,18 +353,7 @@ impl Run {
             .post(&self.path("/calls"), &json!({ "calls": calls }))
             .await?
             .expect(200)?;
-        body["results"]
-            .as_array()
-            .context("results")?
-            .iter()
-            .map(|result| {
-                Ok(CallResult {
-                    id: result["id"].as_str().context("id")?.to_owned(),
-                    content: result["content"].as_str().context("content")?.to_owned(),
-                    metadata: result["metadata"].clone(),
-                })
-            })
-            .collect()
+        results(&body)
     }
 
     /// Begins the next turn.
@@ -379,6 +377,25 @@ impl Run {
             .await?
             .expect(200)
     }
+}
+
+/// The results in the answer to a batch.
+///
+/// # Errors
+/// When it has another shape.
+pub fn results(body: &Value) -> Result<Vec<CallResult>> {
+    body["results"]
+        .as_array()
+        .context("results")?
+        .iter()
+        .map(|result| {
+            Ok(CallResult {
+                id: result["id"].as_str().context("id")?.to_owned(),
+                content: result["content"].as_str().context("content")?.to_owned(),
+                metadata: result["metadata"].clone(),
+            })
+        })
+        .collect()
 }
 
 /// Names in a list of tools.

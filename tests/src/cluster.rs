@@ -48,9 +48,23 @@ impl Cluster {
                 "--no-sync",
             ],
         )?;
+        let this = Self {
+            directory,
+            next: AtomicU32::new(1),
+        };
+        this.start_again()?;
+        Ok(this)
+    }
+
+    /// Starts it again after an end; it has recovered when this returns.
+    ///
+    /// # Errors
+    /// When it doesn't start.
+    pub fn start_again(&self) -> Result<()> {
+        let data = self.directory.join("data");
         let options = format!(
             "-k {} -c listen_addresses='' -c max_connections=400 -c fsync=on -c shared_buffers=64MB",
-            path(&directory)?
+            path(&self.directory)?
         );
         as_postgres(
             "pg_ctl",
@@ -61,16 +75,25 @@ impl Cluster {
                 "-t",
                 "30",
                 "-l",
-                path(&directory.join("log"))?,
+                path(&self.directory.join("log"))?,
                 "-o",
                 &options,
                 "start",
             ],
-        )?;
-        Ok(Self {
-            directory,
-            next: AtomicU32::new(1),
-        })
+        )
+    }
+
+    /// Ends the cluster in the middle of whatever it does, as a crash would: it recovers from
+    /// its log at the next start.
+    ///
+    /// # Errors
+    /// When it doesn't end.
+    pub fn crash(&self) -> Result<()> {
+        let data = self.directory.join("data");
+        as_postgres(
+            "pg_ctl",
+            &["-D", path(&data)?, "-m", "immediate", "-w", "stop"],
+        )
     }
 
     /// Ends the cluster, for a process that goes on after it.

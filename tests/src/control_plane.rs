@@ -34,7 +34,26 @@ impl ControlPlane {
         database: &str,
         more_settings: &str,
     ) -> Result<Self> {
-        let mut this = Self::launch(shared, directory, database, more_settings)?;
+        Self::start_over(
+            shared,
+            directory,
+            &shared.cluster.url(database),
+            more_settings,
+        )
+        .await
+    }
+
+    /// Starts one over a database of another cluster, and waits until it is ready.
+    ///
+    /// # Errors
+    /// When it doesn't become ready.
+    pub async fn start_over(
+        shared: &Shared,
+        directory: &Path,
+        url: &str,
+        more_settings: &str,
+    ) -> Result<Self> {
+        let mut this = Self::launch(shared, directory, url, more_settings)?;
         this.wait_for("/healthz/ready").await?;
         Ok(this)
     }
@@ -44,24 +63,19 @@ impl ControlPlane {
     /// # Errors
     /// When it doesn't become live.
     pub async fn start_unready(shared: &Shared, directory: &Path, database: &str) -> Result<Self> {
-        let mut this = Self::launch(shared, directory, database, "")?;
+        let mut this = Self::launch(shared, directory, &shared.cluster.url(database), "")?;
         this.wait_for("/healthz/live").await?;
         Ok(this)
     }
 
-    fn launch(
-        shared: &Shared,
-        directory: &Path,
-        database: &str,
-        more_settings: &str,
-    ) -> Result<Self> {
+    fn launch(shared: &Shared, directory: &Path, url: &str, more_settings: &str) -> Result<Self> {
         let port = slots::port()?;
         let address = format!("127.0.0.1:{port}");
         let config = directory.join(format!("control-plane-{port}.toml"));
         let log = directory.join(format!("control-plane-{port}.log"));
         std::fs::write(
             &config,
-            shared.control_plane_config(&address, &shared.cluster.url(database)) + more_settings,
+            shared.control_plane_config(&address, url) + more_settings,
         )?;
         let program = shared.program("guilds-control-plane");
         Ok(Self {

@@ -15,6 +15,7 @@ pub mod kept_connection;
 pub mod machine;
 pub mod machine_client;
 pub mod mcp;
+pub mod numbers;
 pub mod processes;
 pub mod shared;
 pub mod site;

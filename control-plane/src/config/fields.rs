@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::Problem;
 
 /// Every setting, for the question what was meant.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     "listen",
     "tls_cert",
     "tls_key",
@@ -21,6 +21,7 @@ const SETTINGS: [&str; 12] = [
     "machine_cert",
     "machine_key",
     "tool_result_max_bytes",
+    "statement_timeout_s",
 ];
 
 pub(super) struct Fields<'a> {

@@ -12,6 +12,7 @@ mod message;
 mod remote;
 mod target;
 mod wait;
+mod work;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
+use uuid::Uuid;
 
 use super::engine::Engine;
 use super::error::RunError;
@@ -14,13 +15,13 @@ use crate::store::calls::{self, LEASE_S, OpenCall};
 use crate::store::{runs, standing};
 use crate::telemetry::chain;
 
-const RENEW_EVERY: Duration = Duration::from_secs(3);
+const RENEW_EVERY: Duration = Duration::from_secs(2);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const IDLE_EVERY: Duration = Duration::from_secs(300);
 /// Time after which the same failure is logged again.
 const TELL_AGAIN_AFTER: Duration = Duration::from_secs(60);
-/// Calls taken over at once.
-const TAKEN_AT_ONCE: i64 = 32;
+/// Runs whose calls are taken over at once.
+const RUNS_AT_ONCE: i64 = 16;
 
 impl Engine {
     /// Runs until `stop` changes; then waits at most `grace` for what is in flight and
@@ -59,30 +60,46 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes over calls whose lease ended: claimed ones run, sent ones are asked after.
+    /// Takes over calls whose lease ended: sent ones are asked after, claimed ones run, those
+    /// of one run in the order in which they were claimed.
     async fn sweep(self: &Arc<Self>) -> Result<(), RunError> {
-        for call in calls::take_expired(&self.pool, TAKEN_AT_ONCE).await? {
+        let mut claimed: HashMap<Uuid, Vec<(OpenCall, Guard)>> = HashMap::new();
+        for call in calls::take_expired(&self.pool, RUNS_AT_ONCE).await? {
             let Some(guard) = self.inflight.register(call.run, &call.call_id) else {
                 // Executed here after all; taking it renewed its lease.
                 continue;
             };
             tracing::info!(run = %call.run, call = call.call_id, state = call.state, "a call is taken over");
+            if call.is_sent() {
+                let engine = Arc::clone(self);
+                self.tasks.spawn(async move {
+                    let asked = engine.ask_after(&call, guard).await;
+                    Told::default().tell("a call was not taken over", asked);
+                });
+            } else {
+                claimed.entry(call.run).or_default().push((call, guard));
+            }
+        }
+        for mut calls in claimed.into_values() {
+            // The budget counts down in the order of batches and of the calls in them.
+            calls.sort_by_key(|(call, _)| std::cmp::Reverse(call.remaining));
             let engine = Arc::clone(self);
             self.tasks.spawn(async move {
-                let taken = engine.take_over(call, guard).await;
-                Told::default().tell("a call was not taken over", taken);
+                let calls = calls
+                    .into_iter()
+                    .map(|(call, guard)| (engine.taken_over(&call), guard))
+                    .collect();
+                let taken = engine.execute_taken(calls).await;
+                Told::default().tell("calls were not taken over", taken);
             });
         }
         Ok(())
     }
 
-    async fn take_over(self: &Arc<Self>, call: OpenCall, guard: Guard) -> Result<(), RunError> {
-        let claimed = self.taken_over(&call);
-        if !call.is_sent() {
-            return self.execute_taken(claimed, guard).await;
-        }
+    async fn ask_after(self: &Arc<Self>, call: &OpenCall, guard: Guard) -> Result<(), RunError> {
         let destination = calls::destination(&self.pool, call.run).await?;
-        self.recover(claimed, guard, destination).await
+        self.recover(self.taken_over(call), guard, destination)
+            .await
     }
 
     async fn end_idle(self: &Arc<Self>) -> Result<(), RunError> {

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::runs::Run;
 
 /// Seconds for which a claim holds unless it is renewed.
-pub const LEASE_S: i32 = 12;
+pub const LEASE_S: i32 = 6;
 
 /// A call that nobody made before.
 #[derive(Debug, Clone)]
@@ -435,23 +435,31 @@ pub async fn renew(pool: &PgPool, calls: &[(Uuid, String)], seconds: i32) -> sql
     Ok(())
 }
 
-/// Takes up to `limit` calls whose lease ended, and leases them to the caller.
-/// No two replicas get the same one.
+/// Takes the calls whose lease ended, of up to `runs` runs, and leases them to the caller.
+/// No two replicas get the same one, and none of them gets a part of a run: what a run's
+/// calls touch is touched in their order.
 ///
 /// # Errors
 /// When the database does not answer.
-pub async fn take_expired(pool: &PgPool, limit: i64) -> sqlx::Result<Vec<OpenCall>> {
+pub async fn take_expired(pool: &PgPool, runs: i64) -> sqlx::Result<Vec<OpenCall>> {
     sqlx::query_as(
-        "WITH expired AS (
-           SELECT run, call_id FROM calls WHERE state <> 'stored' AND lease_until < now()
-           ORDER BY lease_until, run, call_id LIMIT $1 FOR UPDATE SKIP LOCKED
+        "WITH due AS (
+           SELECT run FROM calls WHERE state <> 'stored' AND lease_until < now()
+           GROUP BY run ORDER BY min(lease_until), run LIMIT $1
+         ), held AS MATERIALIZED (
+           SELECT r.id FROM runs r JOIN due ON due.run = r.id
+           ORDER BY r.id FOR NO KEY UPDATE OF r SKIP LOCKED
+         ), expired AS MATERIALIZED (
+           SELECT c.run, c.call_id FROM calls c JOIN held ON held.id = c.run
+           WHERE c.state <> 'stored' AND c.lease_until < now()
+           ORDER BY c.run, c.call_id FOR UPDATE OF c SKIP LOCKED
          )
          UPDATE calls c SET lease_until = now() + make_interval(secs => $2)
          FROM expired e WHERE c.run = e.run AND c.call_id = e.call_id
          RETURNING c.run, c.call_id, c.machine_id, c.turn, c.name, c.arguments::text AS arguments,
                    c.digest, c.remaining, c.state",
     )
-    .bind(limit)
+    .bind(runs)
     .bind(f64::from(LEASE_S))
     .fetch_all(pool)
     .await

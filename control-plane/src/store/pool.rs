@@ -16,23 +16,55 @@ pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations");
 /// Idle time after which a connection is asked whether it lives before it is used.
 const PING_AFTER: Duration = Duration::from_secs(3);
 
+/// Time after which a transaction in which nothing happens is ended by the server, its locks
+/// with it: this program's transactions wait for nobody else.
+const IDLE_IN_TRANSACTION_WITHIN: Duration = Duration::from_secs(60);
+/// Time to get a connection. Calls of one run wait for each other here, so a burst needs some
+/// patience.
+const CONNECTION_WITHIN: Duration = Duration::from_secs(20);
+
+/// Time for which a statement without a limit waits for a lock.
+const LOCK_WITHIN: Duration = Duration::from_secs(20);
+
+/// How long one statement may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statements {
+    /// For what answers requests: no query of an agent holds the database for longer.
+    Within(Duration),
+    /// For verbs that an operator watches, such as migrations.
+    Unlimited,
+}
+
 /// A pool that connects on first use. `max` bounds its connections.
 ///
 /// # Errors
 /// When the URL makes no sense.
-pub fn connect_lazily(url: &str, max: u32) -> sqlx::Result<PgPool> {
+pub fn connect_lazily(url: &str, max: u32, statements: Statements) -> sqlx::Result<PgPool> {
+    let milliseconds = |time: Duration| format!("{}ms", time.as_millis());
+    let statement = match statements {
+        Statements::Within(time) => time,
+        // PostgreSQL's word for none.
+        Statements::Unlimited => Duration::ZERO,
+    };
+    let lock = match statements {
+        // Less than the statement's own, so that who waits for others is told so.
+        Statements::Within(time) => time * 2 / 3,
+        Statements::Unlimited => LOCK_WITHIN,
+    };
     let options = PgConnectOptions::from_str(url)?
         .application_name("guilds-control-plane")
         .options([
-            // A lock that is never given must not hold a call for ever.
-            ("lock_timeout", "20s"),
-            ("idle_in_transaction_session_timeout", "60s"),
+            ("statement_timeout", milliseconds(statement)),
+            ("lock_timeout", milliseconds(lock)),
+            (
+                "idle_in_transaction_session_timeout",
+                milliseconds(IDLE_IN_TRANSACTION_WITHIN),
+            ),
         ])
         .disable_statement_logging();
     Ok(PgPoolOptions::new()
         .max_connections(max)
-        // Calls of one run wait for each other here, so a burst needs some patience.
-        .acquire_timeout(Duration::from_secs(30))
+        .acquire_timeout(CONNECTION_WITHIN)
         .idle_timeout(Duration::from_secs(300))
         // A ping on each use would double the cost of a short call.
         .test_before_acquire(false)
@@ -43,6 +75,14 @@ pub fn connect_lazily(url: &str, max: u32) -> sqlx::Result<PgPool> {
                     return Ok(true);
                 }
                 Ok(connection.ping().await.is_ok())
+            })
+        })
+        // What a large request made of a connection's buffers goes with it.
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                use sqlx::Connection as _;
+                connection.shrink_buffers();
+                Ok(true)
             })
         })
         .connect_lazy_with(options))

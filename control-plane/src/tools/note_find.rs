@@ -75,7 +75,7 @@ impl Tool for NoteFind {
     const EXAMPLE: &'static str = r#"{"query": "release plan", "level": "guild", "limit": 5}"#;
     const OFFERED: Offered = Offered::Binding(Family::Note);
     const FILTER: Filter = Filter::None;
-    const PLACE: Place = Place::Storage;
+    const PLACE: Place = Place::Reading;
     type Args = Args;
 
     async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {

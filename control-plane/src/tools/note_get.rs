@@ -49,7 +49,7 @@ impl Tool for NoteGet {
     const EXAMPLE: &'static str = r#"{"path": "agent/ada/plan.md"}"#;
     const OFFERED: Offered = Offered::Binding(Family::Note);
     const FILTER: Filter = Filter::None;
-    const PLACE: Place = Place::Storage;
+    const PLACE: Place = Place::Reading;
     type Args = Args;
 
     async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {

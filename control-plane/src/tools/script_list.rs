@@ -36,7 +36,7 @@ impl Tool for ScriptList {
     const EXAMPLE: &'static str = "{}";
     const OFFERED: Offered = Offered::FlagAndBinding(Flag::Scripting, Family::Script);
     const FILTER: Filter = Filter::None;
-    const PLACE: Place = Place::Storage;
+    const PLACE: Place = Place::Reading;
     type Args = Args;
 
     async fn run(cx: Cx<'_>, _: Args) -> Result<Answer, ToolError> {

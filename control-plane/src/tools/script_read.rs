@@ -40,7 +40,7 @@ impl Tool for ScriptRead {
     const EXAMPLE: &'static str = r#"{"name": "count-words"}"#;
     const OFFERED: Offered = Offered::FlagAndBinding(Flag::Scripting, Family::Script);
     const FILTER: Filter = Filter::None;
-    const PLACE: Place = Place::Storage;
+    const PLACE: Place = Place::Reading;
     type Args = Args;
 
     async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {

@@ -9,7 +9,7 @@ use control_plane::http;
 use control_plane::machine::Machines;
 use control_plane::run::engine::Engine;
 use control_plane::run::result::MACHINE_SLACK_BYTES;
-use control_plane::store::pool;
+use control_plane::store::pool::{self, Statements};
 use control_plane::telemetry::chain;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -27,8 +27,12 @@ pub(super) fn parts(config: &Config) -> anyhow::Result<Arc<Engine>> {
         config.tool_result_max_bytes + slack,
     )?;
     // A pool is bound to a runtime only once it connects.
-    let pool = pool::connect_lazily(&config.database_url, CONNECTIONS)
-        .context("the database URL makes no sense")?;
+    let pool = pool::connect_lazily(
+        &config.database_url,
+        CONNECTIONS,
+        Statements::Within(config.statement_timeout),
+    )
+    .context("the database URL makes no sense")?;
     Ok(Engine::new(
         pool,
         machines,

@@ -85,14 +85,28 @@ pub(in crate::http) async fn list(
     Ok(body(StatusCode::OK, &page))
 }
 
+/// Whether a stream is asked for by its name. One whose weight is 0 is not wanted (RFC 9110,
+/// section 12.4.2).
 fn wants_stream(headers: &HeaderMap) -> bool {
     headers
         .get_all(header::ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|text| text.split(','))
-        .filter_map(|range| range.split(';').next())
-        .any(|media| media.trim().eq_ignore_ascii_case("text/event-stream"))
+        .any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let named = parts
+                .next()
+                .is_some_and(|media| media.eq_ignore_ascii_case("text/event-stream"));
+            named && !parts.any(is_zero_weight)
+        })
+}
+
+/// `q=0`, `Q=0.000` and the like.
+fn is_zero_weight(parameter: &str) -> bool {
+    parameter.split_once('=').is_some_and(|(name, value)| {
+        name.trim().eq_ignore_ascii_case("q") && value.trim().parse::<f32>() == Ok(0.0)
+    })
 }
 
 /// Refuses a place that no reader of this database has seen, and answers up to where
@@ -157,6 +171,9 @@ mod tests {
     fn only_the_accept_header_asks_for_a_stream() {
         check_accept("text/event-stream", true);
         check_accept("application/json, Text/Event-Stream;q=0.9", true);
+        check_accept("text/event-stream;q=0", false);
+        check_accept("application/json, text/event-stream; Q=0.000", false);
+        check_accept("text/event-stream;charset=utf-8;q=0.001", true);
         check_accept("*/*", false);
         check_accept("text/*", false);
         assert!(!wants_stream(&HeaderMap::new()));

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use machine_agent_api::Kind;
-use sqlx::{Postgres, Transaction};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -20,6 +19,7 @@ use super::Claimed;
 use super::handler::{Handled, Lent, Words, handle};
 use super::message::{Draft, changing};
 use super::target::Target;
+use super::work::Work;
 use crate::metrics::Outcome;
 use crate::store::calls::{self, Destination, Message, Stored};
 use crate::store::events;
@@ -81,6 +81,25 @@ impl Engine {
                 (call, guard)
             })
             .collect();
+        self.execute_in_order(calls).await
+    }
+
+    /// Executes claimed calls of one run that a sweep took over, in the order given.
+    pub(in super::super) async fn execute_taken(
+        self: &Arc<Self>,
+        taken: Vec<(Claimed, Guard)>,
+    ) -> Result<(), RunError> {
+        let calls = taken
+            .into_iter()
+            .map(|(call, guard)| (call, Some(guard)))
+            .collect();
+        self.execute_in_order(calls).await.map(drop)
+    }
+
+    async fn execute_in_order(
+        self: &Arc<Self>,
+        calls: Vec<(Claimed, Option<Guard>)>,
+    ) -> Result<HashMap<String, Message>, RunError> {
         let mut batch = Batch::default();
         for (call, guard) in calls {
             if let Err(error) = self.execute_one(&mut batch, call, guard).await {
@@ -157,25 +176,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Executes one call that a sweep took over.
-    pub(in super::super) async fn execute_taken(
-        self: &Arc<Self>,
-        call: Claimed,
-        guard: Guard,
-    ) -> Result<(), RunError> {
-        if let Step::Remote {
-            call: machine_call,
-            target,
-            snapshot,
-            sent,
-        } = self.begin_call(&call, false).await?
-        {
-            self.finish_remote(&call, guard, *machine_call, &target, &snapshot, sent)
-                .await?;
-        }
-        Ok(())
-    }
-
     /// Look up, validate, handler, and for a storage call its message, as often as
     /// the locks of others make it necessary.
     async fn begin_call(self: &Arc<Self>, call: &Claimed, later: bool) -> Result<Step, RunError> {
@@ -200,13 +200,13 @@ impl Engine {
         later: bool,
         file: Option<&HomeFile>,
     ) -> Result<Tried, RunError> {
-        // One message to the server opens both; the savepoint lets a refusal keep
-        // its message and lose its effect.
-        let mut tx = self.pool.begin_with("BEGIN; SAVEPOINT handler").await?;
-        let snapshot = self.snapshots.read(&mut tx, call.run, call.turn).await?;
-        let target = Target::find(&mut tx, &snapshot, &call.name).await?;
+        let kept = self.snapshots.kept(call.run, call.turn);
+        let only_reads = kept.is_some_and(|kept| Target::only_reads(&kept, &call.name));
+        let mut work = Work::begin(&self.pool, only_reads).await?;
+        let snapshot = self.snapshots.read(work.db(), call.run, call.turn).await?;
+        let target = Target::find(work.db(), &snapshot, &call.name).await?;
         let organisation = &snapshot.agent.organisation;
-        let mut redactor = self.redactor_at_hand(&mut tx, organisation).await?;
+        let mut redactor = self.redactor_at_hand(work.db(), organisation).await?;
         let mut handlings = 0;
         'handling: loop {
             handlings += 1;
@@ -216,7 +216,7 @@ impl Engine {
                 vault: &self.vault,
                 file,
             };
-            let handler = handle(&mut tx, call, &snapshot, &target, lent);
+            let handler = handle(work.db(), call, &snapshot, &target, lent);
             let handled = match AssertUnwindSafe(handler).catch_unwind().await {
                 Ok(handled) => handled,
                 Err(_) => Err(ToolError::failed("the handler panicked")),
@@ -224,20 +224,20 @@ impl Engine {
             let (raw, after, event, told) = match handled {
                 Ok(Handled::Remote(machine_call)) => {
                     return self
-                        .send_off(tx, call, machine_call, (target, snapshot), later)
+                        .send_off(work, call, machine_call, (target, snapshot), later)
                         .await
                         .map(Tried::Step);
                 }
                 Ok(Handled::Read(read)) => {
-                    tx.rollback().await?;
+                    work.rollback().await?;
                     return Ok(Tried::Needs(read, snapshot));
                 }
                 Ok(Handled::Result(raw, after, event)) => (raw, after, event, words.used()),
                 Err(error) => {
                     let error = again(error)?;
-                    back(&mut tx).await?;
+                    work.back().await?;
                     if let ToolError::Failed(cause) = &error {
-                        redactor = self.redactor(&mut tx, organisation).await?;
+                        redactor = self.redactor(work.db(), organisation).await?;
                         log_failure(call, &redactor.apply(&chain(&**cause)));
                     }
                     let raw = of_error(&error, &call.name, &call.call_id);
@@ -247,14 +247,14 @@ impl Engine {
             let filtered = raw.filter(target.filter());
             for _ in 0..READINGS {
                 let draft = self.draft(call, &target, organisation);
-                let tried = self.put_once(&mut tx, &draft, &filtered, &redactor);
+                let tried = self.put_once(work.db(), &draft, &filtered, &redactor);
                 let (stored, stamped) = tried.await?;
                 match stored {
                     Stored::Now => {
                         if let Some(event) = event {
-                            events::record(&mut tx, &event).await?;
+                            events::record(work.db(), &event).await?;
                         }
-                        tx.commit().await?;
+                        work.commit().await?;
                         self.count(target.label(), stamped.is_error(), call.started);
                         if let Some(after) = after {
                             self.afterwards(&snapshot, after);
@@ -264,16 +264,16 @@ impl Engine {
                     Stored::Before => {
                         // Someone stored another end meanwhile, such as a cancel: this
                         // effect goes.
-                        tx.rollback().await?;
+                        work.rollback().await?;
                         let message = self.wait(call.run, &call.call_id).await?;
                         return Ok(Tried::Step(Step::Stored(message)));
                     }
                     Stored::OldSecrets => {}
                 }
-                redactor = self.read_redactor(&mut tx, organisation).await?;
+                redactor = self.read_redactor(work.db(), organisation).await?;
                 // What the handler itself stored of secrets makes them new each time.
                 if told && handlings < HANDLINGS {
-                    back(&mut tx).await?;
+                    work.back().await?;
                     continue 'handling;
                 }
             }
@@ -284,28 +284,28 @@ impl Engine {
     /// Marks the call as sent, durably, unless its turn comes later.
     async fn send_off(
         &self,
-        mut tx: Transaction<'static, Postgres>,
+        mut work: Work,
         call: &Claimed,
         mut machine_call: Box<MachineCall>,
         (target, snapshot): (Target, Arc<Snapshot>),
         later: bool,
     ) -> Result<Step, RunError> {
         if machine_call.with_secrets {
-            machine_call.request.env = self.secrets_of(&mut tx, &snapshot.agent, call).await?;
+            machine_call.request.env = self.secrets_of(work.db(), &snapshot.agent, call).await?;
         }
         let waits = later && machine_call.kind == Kind::Browser;
         let sent = if waits {
             None
         } else {
-            match calls::mark_sent(&mut tx, call.run, &call.call_id).await? {
+            match calls::mark_sent(work.db(), call.run, &call.call_id).await? {
                 Some(destination) => Some(destination),
                 None => {
-                    tx.rollback().await?;
+                    work.rollback().await?;
                     return Ok(Step::Stored(self.wait(call.run, &call.call_id).await?));
                 }
             }
         };
-        tx.commit().await?;
+        work.commit().await?;
         Ok(Step::Remote {
             call: machine_call,
             target,
@@ -385,10 +385,33 @@ fn again(error: ToolError) -> Result<ToolError, RunError> {
             Ok(database) if met_locks(&database) || lost(&database) => {
                 Err(RunError::Store(*database))
             }
-            Ok(database) => Ok(ToolError::Failed(database)),
+            Ok(database) => Ok(match gave_up(&database) {
+                Some(sentence) => ToolError::Refused(sentence),
+                None => ToolError::Failed(database),
+            }),
             Err(cause) => Ok(ToolError::Failed(cause)),
         },
         refused @ ToolError::Refused(_) => Ok(refused),
+    }
+}
+
+/// What a model is told of a statement that the database ended at one of its limits: what
+/// the handler did before it is undone.
+fn gave_up(error: &sqlx::Error) -> Option<String> {
+    let code = error.as_database_error()?.code()?;
+    match &*code {
+        // `query_canceled`
+        "57014" => Some(
+            "the database gave up on this call because it took too long, and nothing was \
+             changed; ask for less, such as fewer or more exact words"
+                .to_owned(),
+        ),
+        // `lock_not_available`
+        "55P03" => Some(
+            "others were changing the same thing for too long, and nothing was changed; call again"
+                .to_owned(),
+        ),
+        _ => None,
     }
 }
 
@@ -409,14 +432,6 @@ pub(super) fn lost(error: &sqlx::Error) -> bool {
         | sqlx::Error::WorkerCrashed => true,
         _ => false,
     }
-}
-
-/// Undoes what the handler did.
-async fn back(tx: &mut Transaction<'static, Postgres>) -> sqlx::Result<()> {
-    sqlx::query("ROLLBACK TO SAVEPOINT handler")
-        .execute(&mut **tx)
-        .await?;
-    Ok(())
 }
 
 /// Tells the operator why a call failed. The cause may quote what the call was given, so it

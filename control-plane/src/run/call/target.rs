@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::super::offer::Source;
 use super::super::snapshot::Snapshot;
 use crate::store::scripts;
-use crate::tools::{self, Filter, NativeTool};
+use crate::tools::{self, Filter, NativeTool, Place};
 
 /// What a call's name reaches.
 pub(super) enum Target {
@@ -45,6 +45,12 @@ impl Target {
                 })
             }
         }
+    }
+
+    /// Whether a name is offered and its tool changes nothing in storage.
+    pub(super) fn only_reads(snapshot: &Snapshot, name: &str) -> bool {
+        matches!(snapshot.offered.get(name), Some(Source::Native))
+            && tools::find(name).is_some_and(|tool| tool.place == Place::Reading)
     }
 
     pub(super) fn filter(&self) -> Filter {
