@@ -4,7 +4,8 @@
 #   scripts/soak.sh [SECONDS]      the stack is that of `make run`, or of GUILDS_STATE
 #
 # Fails when a call fails or when a daemon ends up with a third more memory than
-# after the first minute.
+# after the first minute. Then kills daemons of a stack of its own, KILLS (1000) times at
+# random inside calls, and reads the books (tests/it/kills.rs).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH=$PATH:$HOME/.cargo/bin
@@ -61,4 +62,6 @@ for daemon in "${daemons[@]}"; do
     status=1
   fi
 done
+
+GUILDS_KILLS=${KILLS:-1000} tests/run.sh it kills --nocapture || status=1
 exit "$status"

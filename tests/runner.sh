@@ -13,7 +13,7 @@ shift
 if [ "$(id -u)" = 0 ]; then
   exec bash "$here/namespace.sh" "$executable" "$@"
 elif command -v sudo >/dev/null && sudo -v; then
-  exec sudo --preserve-env=RUST_TEST_THREADS,RUST_BACKTRACE,GUILDS_RACE_TRIES bash "$here/namespace.sh" "$executable" "$@"
+  exec sudo --preserve-env=RUST_TEST_THREADS,RUST_BACKTRACE,GUILDS_RACE_TRIES,GUILDS_KILLS,GUILDS_SEED bash "$here/namespace.sh" "$executable" "$@"
 fi
 echo "runner.sh: $(basename "$executable") makes accounts, mounts and firewall rules: run it as root, or install sudo" >&2
 exit 77

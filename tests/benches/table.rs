@@ -5,6 +5,8 @@ use tests::{Shared, Stack};
 
 #[path = "table/browser.rs"]
 mod browser;
+#[path = "table/load.rs"]
+mod load;
 #[path = "table/memory.rs"]
 mod memory;
 #[path = "table/offers.rs"]
@@ -21,11 +23,12 @@ mod timing;
 use timing::Row;
 
 /// Parts of the table, by the word that asks for one.
-const PARTS: [&str; 6] = [
+const PARTS: [&str; 7] = [
     "offers",
     "memory",
     "redaction",
     "storage",
+    "load",
     "scripts",
     "browser",
 ];
@@ -79,6 +82,7 @@ async fn measure(parts: &[&str]) -> Result<Vec<Row>> {
             "memory" => memory::of_daemons(&stack).await?,
             "redaction" => redaction::rows()?,
             "storage" => storage::note_get(&stack).await?,
+            "load" => load::many_runs(&stack).await?,
             "scripts" => scripts::script_run(&stack).await?,
             _ => browser::calls(&stack).await?,
         });

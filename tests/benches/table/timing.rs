@@ -9,6 +9,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use tests::slots::next_number;
 use tests::{Run, Stack};
 use tokio::net::TcpStream;
 
@@ -81,7 +82,6 @@ pub struct KeptClient {
     sender: SendRequest<Full<Bytes>>,
     address: String,
     token: String,
-    next: u32,
 }
 
 impl KeptClient {
@@ -99,7 +99,6 @@ impl KeptClient {
             sender,
             address,
             token: stack.shared.backend_token.clone(),
-            next: 0,
         })
     }
 
@@ -108,8 +107,7 @@ impl KeptClient {
     /// # Errors
     /// When the result is an error.
     pub async fn call(&mut self, run: &Run, name: &str, arguments: &Value) -> Result<Duration> {
-        self.next += 1;
-        let id = format!("{name}_{}", self.next);
+        let id = format!("{name}_{}", next_number());
         let body = json!({ "calls": [{ "id": id, "name": name, "arguments": arguments }] });
         let request = Request::post(run.path("/calls"))
             .header("host", &self.address)
