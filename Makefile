@@ -1,7 +1,7 @@
 # `make run` shows the product, `make test` proves it. Each works alone on a
 # fresh Debian 12 machine that has Rust.
 
-.PHONY: run test bench soak fmt lint doc
+.PHONY: run test bench soak fuzz fmt lint doc
 
 # Where the development stack keeps its data, and the port of its API.
 STATE ?=
@@ -24,6 +24,10 @@ bench:
 soak:
 	@scripts/soak.sh "$(SECONDS)"
 	@GUILDS_RACE_TRIES=100000 tests/run.sh it home_races
+
+fuzz:
+	@scripts/set-up.sh test
+	@scripts/fuzz.sh "$(SECONDS)"
 
 fmt:
 	cargo fmt --all

@@ -34,6 +34,7 @@ want() {
 want ca-certificates /etc/ssl/certs/ca-certificates.crt
 want chromium /usr/lib/chromium/chromium
 want curl curl
+want g++ c++
 want gcc cc
 want libc6-dev /usr/include/stdlib.h
 want iproute2 ip
@@ -117,6 +118,10 @@ find_rust
 if [ "$purpose" != run ]; then
   install_clients tests/clients
   install_python
+fi
+if [ "$purpose" = test ] && ! command -v cargo-fuzz >/dev/null && [ ! -x "$HOME/.cargo/bin/cargo-fuzz" ]; then
+  say "installing cargo-fuzz"
+  cargo install --locked --version 0.13.2 cargo-fuzz
 fi
 if [ "$purpose" = bench ]; then
   install_clients tests/benches/peers

@@ -19,6 +19,12 @@ pub struct Capped {
 }
 
 impl Capped {
+    /// The result without its trailer.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Whether something was cut, here or on the machine.
     #[must_use]
     pub const fn is_truncated(&self) -> bool {

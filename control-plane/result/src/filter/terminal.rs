@@ -7,6 +7,8 @@ use super::is_sign;
 
 /// Equal lines in a row from which they are folded.
 const FOLD_FROM: usize = 10;
+/// How a count of equal lines begins.
+const COUNT: &str = "[last line repeated ";
 /// Farthest column a cursor movement may open beyond the end of a line.
 const MAX_COLUMN: usize = 1_000;
 
@@ -167,6 +169,19 @@ fn control_string(chars: &mut Peekable<Chars<'_>>) {
 
 /// Writes a run of 10 or more equal lines as the line and a count.
 pub(super) fn fold(text: &str) -> String {
+    let mut folded = fold_once(text);
+    // A count may be equal to lines that the program wrote after it.
+    while folded.contains(COUNT) {
+        let again = fold_once(&folded);
+        if again == folded {
+            break;
+        }
+        folded = again;
+    }
+    folded
+}
+
+fn fold_once(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut lines = text.split('\n').peekable();
     let mut first = true;
@@ -186,7 +201,7 @@ pub(super) fn fold(text: &str) -> String {
             first = false;
         }
         if more + 1 >= FOLD_FROM {
-            out.push_str(&format!("\n[last line repeated {more} more times]"));
+            out.push_str(&format!("\n{COUNT}{more} more times]"));
         }
     }
     out
@@ -268,5 +283,15 @@ mod tests {
             super::fold(&"\n".repeat(10)),
             "\n[last line repeated 9 more times]\n"
         );
+    }
+
+    #[test]
+    fn what_is_folded_is_not_folded_again() {
+        // The count of the first ten is equal to the nine lines after it.
+        let count = "[last line repeated 9 more times]\n";
+        let text = format!("{}{}", "x\n".repeat(10), count.repeat(9));
+        let folded = super::fold(&text);
+        assert_eq!(folded, format!("x\n{}", count.repeat(2)));
+        assert_eq!(super::fold(&folded), folded);
     }
 }
