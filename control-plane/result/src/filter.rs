@@ -17,6 +17,8 @@ pub enum Filter {
     TerminalFolded,
     /// Well-formed Unicode without invisible controls, `data:` URLs cut.
     Page,
+    /// MCP's blocks of content as text, which [`Raw::connector`] made of them.
+    Connector,
 }
 
 impl Filter {
@@ -27,6 +29,7 @@ impl Filter {
             Self::None => "none",
             Self::Terminal | Self::TerminalFolded => "terminal",
             Self::Page => "page",
+            Self::Connector => "connector",
         }
     }
 }
@@ -85,7 +88,7 @@ fn replaced(text: &str, refused: impl Fn(char) -> bool) -> String {
 
 fn apply(text: String, filter: Filter) -> String {
     match filter {
-        Filter::None => text,
+        Filter::None | Filter::Connector => text,
         Filter::Terminal => terminal::resolve(&text),
         Filter::TerminalFolded => terminal::fold(&terminal::resolve(&text)),
         Filter::Page => page::clean(&text),

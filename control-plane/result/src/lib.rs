@@ -30,6 +30,7 @@
 //! ```
 
 mod cap;
+mod connector;
 mod cuts;
 mod filter;
 mod redact;
