@@ -74,13 +74,20 @@ impl Redactor {
     pub fn new(version: i64, secrets: Vec<Secret>) -> Self {
         let values = Values::new(secrets);
         let mut patterns = Patterns::default();
-        let finder = Finder::new(&values, &mut patterns);
+        let mut finder = finder::Gathering::default();
+        let mut edges = edges::Gathering::default();
         let mut spaces = false;
-        values.each_form(|_, text| spaces |= text.contains(' '));
+        values.each_form(|form, text| {
+            spaces |= text.contains(' ');
+            let text = text.as_bytes();
+            let pattern = finder.add(&mut patterns, form, text);
+            edges.add(pattern, text);
+        });
+        patterns.shrink();
         Self {
             version,
-            finder: (patterns.len() > 0).then_some(finder),
-            edges: Edges::new(&values),
+            finder: (patterns.len() > 0).then(|| finder.build()),
+            edges: edges.build(),
             patterns,
             values,
             spaces,

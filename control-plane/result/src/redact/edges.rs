@@ -1,11 +1,13 @@
 //! Parts of values at the edges of a text that something cut before it came here.
 
+use std::collections::BTreeSet;
+
 use memchr::memmem;
 
 use super::patterns::Patterns;
 use super::sieve::{Sieve, Windows};
 use super::spans::Spans;
-use super::values::{Opened, Values};
+use super::values::Opened;
 use super::view::View;
 
 /// Bytes of a form's beginning or end by which it is found.
@@ -23,36 +25,51 @@ pub(super) struct Edges {
     short_tails: Vec<u64>,
 }
 
-impl Edges {
-    /// Of the patterns, which are the forms in their order.
-    pub(super) fn new(values: &Values) -> Self {
-        let mut edges = Self::default();
-        let (mut heads, mut tails) = (Windows::new(KEY, 1), Windows::new(KEY, 1));
-        let mut pattern = 0;
-        values.each_form(|_, text| {
-            let text = text.as_bytes();
-            for length in 1..KEY.min(text.len()) {
-                edges.short_heads.push(short_key(&text[..length]));
-                let tail = &text[text.len() - length..];
-                edges.short_tails.push(short_key(tail));
-            }
-            // A form of no more bytes has no longer part that is not itself.
-            if text.len() > KEY {
-                heads.add(text, 0, pattern);
-                tails.add(text, text.len() - KEY, pattern);
-            }
-            pattern += 1;
-        });
-        edges.heads = heads.build();
-        edges.tails = tails.build();
-        for keys in [&mut edges.short_heads, &mut edges.short_tails] {
-            keys.sort_unstable();
-            keys.dedup();
-            keys.shrink_to_fit();
+/// Edges as their forms are gathered.
+pub(super) struct Gathering {
+    heads: Windows,
+    tails: Windows,
+    short_heads: BTreeSet<u64>,
+    short_tails: BTreeSet<u64>,
+}
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self {
+            heads: Windows::new(KEY, 1),
+            tails: Windows::new(KEY, 1),
+            short_heads: BTreeSet::new(),
+            short_tails: BTreeSet::new(),
         }
-        edges
+    }
+}
+
+impl Gathering {
+    /// Adds the form that is a pattern.
+    pub(super) fn add(&mut self, pattern: u32, text: &[u8]) {
+        for length in 1..KEY.min(text.len()) {
+            self.short_heads.insert(short_key(&text[..length]));
+            let tail = &text[text.len() - length..];
+            self.short_tails.insert(short_key(tail));
+        }
+        // A form of no more bytes has no longer part that is not itself.
+        if text.len() > KEY {
+            self.heads.add(text, 0, pattern);
+            self.tails.add(text, text.len() - KEY, pattern);
+        }
     }
 
+    pub(super) fn build(self) -> Edges {
+        Edges {
+            heads: self.heads.build(),
+            tails: self.tails.build(),
+            short_heads: self.short_heads.into_iter().collect(),
+            short_tails: self.short_tails.into_iter().collect(),
+        }
+    }
+}
+
+impl Edges {
     /// Bytes that they take.
     pub(super) fn bytes(&self) -> usize {
         let sieves = [&self.heads, &self.tails];

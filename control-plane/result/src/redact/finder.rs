@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::patterns::{Patterns, Stand, WHOLE};
 use super::sieve::{Entry, Sieve, WIDEST, Windows};
 use super::spans::Spans;
-use super::values::{Opened, Values};
+use super::values::{FormId, Opened};
 use super::view::View;
 
 /// Narrowest window.
@@ -43,32 +43,46 @@ pub(super) struct Finder {
     sieves: [Option<Sieve>; CLASSES.len()],
 }
 
-impl Finder {
-    pub(super) fn new(values: &Values, patterns: &mut Patterns) -> Self {
-        let mut shortest = WIDEST;
-        values.each_form(|_, text| shortest = shortest.min(text.len()));
-        let narrow = shortest.max(NARROWEST);
-        let mut windows = CLASSES.map(|class| {
-            let width = if class.stride == 1 { narrow } else { WIDEST };
-            Windows::new(width, class.stride)
-        });
-        let mut taken = Taken::default();
-        values.each_form(|form, text| {
-            let text = text.as_bytes();
-            let class = CLASSES.iter().position(|class| text.len() <= class.most);
-            let windows = &mut windows[class.unwrap_or_default()];
-            let place = taken.choose(text, windows.width(), windows.stride());
-            let pattern = patterns.add(form, text, place);
-            for offset in place..place + windows.stride() {
-                windows.add(text, offset, pattern);
-            }
-        });
-        patterns.shrink();
+/// A finder as its forms are gathered.
+pub(super) struct Gathering {
+    windows: [Windows; CLASSES.len()],
+    taken: Taken,
+}
+
+impl Default for Gathering {
+    fn default() -> Self {
         Self {
-            sieves: windows.map(Windows::build),
+            windows: CLASSES.map(|class| {
+                // The shortest forms have no room for the widest windows.
+                let width = if class.stride == 1 { NARROWEST } else { WIDEST };
+                Windows::new(width, class.stride)
+            }),
+            taken: Taken::default(),
         }
     }
+}
 
+impl Gathering {
+    /// Adds a form to the patterns and answers its number.
+    pub(super) fn add(&mut self, patterns: &mut Patterns, form: FormId, text: &[u8]) -> u32 {
+        let class = CLASSES.iter().position(|class| text.len() <= class.most);
+        let windows = &mut self.windows[class.unwrap_or_default()];
+        let place = self.taken.choose(text, windows.width(), windows.stride());
+        let pattern = patterns.add(form, text, place);
+        for offset in place..place + windows.stride() {
+            windows.add(text, offset, pattern);
+        }
+        pattern
+    }
+
+    pub(super) fn build(self) -> Finder {
+        Finder {
+            sieves: self.windows.map(Windows::build),
+        }
+    }
+}
+
+impl Finder {
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         self.sieves.iter().flatten().map(Sieve::bytes).sum()
