@@ -139,6 +139,15 @@ async fn fields_of_bodies_are_those_that_the_handlers_read() -> Result<()> {
         json!({ "summary": "s", "detail": "d", "kind": "other" }),
     )
     .await?;
+    let schedule = run
+        .call(
+            "schedule_create_cron",
+            json!({ "cron": "0 9 * * *", "description": "d", "instruction": "i" }),
+        )
+        .await?
+        .json()["schedule"]["schedule_id"]
+        .clone();
+    let schedule = schedule.as_str().context("a schedule")?;
     let request = uuid::Uuid::now_v7();
     sqlx::query(
         "INSERT INTO secret_requests (id, organisation, guild, agent, name, reason)
@@ -160,7 +169,8 @@ async fn fields_of_bodies_are_those_that_the_handlers_read() -> Result<()> {
         let path = operation
             .path()
             .replace("0198c0de-0000-7000-8000-000000000000", &run.id)
-            .replace("secret-requests/1", &format!("secret-requests/{request}"));
+            .replace("secret-requests/1", &format!("secret-requests/{request}"))
+            .replace("schedules/1", &format!("schedules/{schedule}"));
         let body = Bytes::from_static(br#"{"stray_one":1}"#);
         let answer = client.send(operation.method.clone(), &path, body).await?;
         let name = operation.named();

@@ -91,8 +91,8 @@ fn operation(route: &Route, (told, kind): (Value, Option<&'static str>)) -> Valu
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
         .collect();
     let mut query = told["query"].as_object().cloned().unwrap_or_default();
-    let page = &told["page"];
-    if !page.is_null() {
+    let lists_kind = kind.is_some() && route.method == "GET" && !route.path.ends_with('}');
+    if lists_kind || !told["page"].is_null() {
         query.insert(
             "after".to_owned(),
             json!({ "type": "string", "description": "The `next` of the page before." }),

@@ -120,7 +120,7 @@ async fn the_eight_browser_tools_are_offered_when_config_browser_is_true() -> Re
     assert_eq!(of(&on, &BROWSER), BROWSER);
     let off = with(&stack, json!({ "browser": false, "coding": true })).await?;
     assert_eq!(of(&off, &BROWSER), Vec::<String>::new());
-    let unsaid = with(&stack, json!({})).await?;
+    let unsaid = stack.run(&stack.bob).await?.offered();
     assert_eq!(of(&unsaid, &BROWSER), Vec::<String>::new());
     Ok(())
 }
@@ -132,7 +132,7 @@ async fn the_code_tools_are_offered_when_config_coding_is_true() -> Result<()> {
     assert!(on.contains(&"shell".to_owned()), "{on:?}");
     let off = with(&stack, json!({ "browser": true, "coding": false })).await?;
     assert_eq!(of(&off, &CODE), Vec::<String>::new());
-    let unsaid = with(&stack, json!({})).await?;
+    let unsaid = stack.run(&stack.bob).await?.offered();
     assert_eq!(of(&unsaid, &CODE), Vec::<String>::new());
     Ok(())
 }
@@ -192,7 +192,8 @@ async fn report_issue_is_offered_always() -> Result<()> {
         .map(|(family, _)| json!({ "tool": family, "organisation": true, "enabled": false }))
         .collect();
     document["bindings"] = json!(off);
-    document["agents"][0]["config"] = json!({ "scripting": false, "memory": false });
+    document["agents"][0]["config"] = json!({ "browser": false, "coding": false,
+        "scripting": false, "memory": false });
     stack.apply(&document).await?;
     for word in ["direct", "group_chat", "schedule"] {
         assert_eq!(kind(&stack, word).await?.offered(), ["report_issue"]);
