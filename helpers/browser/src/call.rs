@@ -97,8 +97,6 @@ async fn under_deadline(
     };
     // Nothing more can be done about a button when Chrome doesn't answer even that.
     let _ = timeout(CLEAN_UP, session.release()).await;
-    // What changed since the tab was entered only spares the next call some work.
-    let _ = session.keep_memory();
     let result = match result {
         Err(Problem::OutOfTime(..)) => Err(out_of_time(request, session.doing)),
         other => other,
@@ -108,6 +106,8 @@ async fn under_deadline(
     } else {
         Vec::new()
     };
+    // What changed since the tab was entered only spares the next call some work.
+    let _ = session.keep_memory();
     let mut reply = reply(result, notes)?;
     if let Some(bytes) = &mut reply.original_bytes {
         *bytes += session.left_out;

@@ -5,6 +5,7 @@ mod after;
 mod call;
 mod click;
 mod command_line;
+mod downloads;
 mod endpoint;
 mod eval;
 mod event;

@@ -28,6 +28,9 @@ pub struct Memory {
     /// Every tab there was.
     #[serde(default)]
     pub known: Vec<String>,
+    /// When the newest download came that was told, in nanoseconds since 1970.
+    #[serde(default)]
+    pub downloaded: Option<i64>,
     /// Where the page script was left.
     #[serde(default)]
     pub worlds: Worlds,
@@ -66,6 +69,7 @@ mod tests {
             opener: None,
             browser: Some("/devtools/browser/b".to_owned()),
             known: vec!["A".to_owned()],
+            downloaded: Some(1_796_000_000_000_000_000),
             worlds: Worlds::default().holding("script"),
         };
         memory.store(home.path()).unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chromiumoxide::cdp::browser_protocol::page::BringToFrontParams;
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::frame::Frame;
 use crate::problem::Problem;
@@ -13,6 +13,8 @@ use crate::target::Found;
 
 /// How long an element may take to be ready, at most half of the call's limit.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a page is asked what a target that finds nothing may have meant.
+const HINT: Duration = Duration::from_millis(500);
 /// Pauses between attempts, in milliseconds; the last one repeats.
 const PAUSES_MS: [u64; 5] = [0, 20, 100, 100, 500];
 
@@ -139,7 +141,7 @@ impl Session {
                 Ok(Ok(Err(hindrance))) => wait.last = hindrance,
                 Ok(Err(Problem::Moved)) => {}
                 Ok(Err(problem)) => return Err(problem),
-                Err(_) => return Err(wait.hindered()),
+                Err(_) => return Err(self.given_up(wait).await),
             }
             let pause = PAUSES_MS[attempt.min(PAUSES_MS.len() - 1)];
             // Something that may just be coming is looked for more often than something in the way.
@@ -153,6 +155,36 @@ impl Session {
         }
     }
 
+    /// The refusal for a target that did not become ready; one that finds nothing is told what is near it.
+    async fn given_up(&mut self, wait: &Wait<'_>) -> Problem {
+        let Problem::Refused(sentence) = wait.hindered() else {
+            return wait.hindered();
+        };
+        if !matches!(wait.last, Hindrance::NoMatch) {
+            return Problem::Refused(sentence);
+        }
+        let near = timeout(HINT, self.near(wait.target)).await;
+        Problem::Refused(match near {
+            Ok(Ok(near)) if !near.is_empty() => {
+                format!("{sentence}\nnear it: {}", near.join(", "))
+            }
+            _ => sentence,
+        })
+    }
+
+    /// Targets of what has a name like the one that `target` looks for, of the first frame that has any.
+    async fn near(&mut self, target: &str) -> Result<Vec<String>, Problem> {
+        for frame in self.frames().await? {
+            let found = self.ask(&frame, "nearMisses", &[json!(target)]).await?;
+            let found = found.as_array().map(Vec::as_slice).unwrap_or_default();
+            if !found.is_empty() {
+                let text = |one: &Value| one.as_str().map(str::to_owned);
+                return Ok(found.iter().filter_map(text).collect());
+            }
+        }
+        Ok(Vec::new())
+    }
+
     async fn attempt(
         &mut self,
         wait: &Wait<'_>,
@@ -160,7 +192,11 @@ impl Session {
     ) -> Result<Result<Ready, Hindrance>, Problem> {
         let frames = self.frames().await?;
         let at = match self.resolve(&frames, wait.target).await? {
-            Found::None => return Ok(Err(Hindrance::NoMatch)),
+            Found::None => {
+                let target = [json!(wait.target)];
+                self.ask(&frames[0], "refuseReference", &target).await?;
+                return Ok(Err(Hindrance::NoMatch));
+            }
             Found::Many(refusal) => return Err(Problem::Refused(refusal)),
             Found::One(at) => at,
         };

@@ -12,6 +12,7 @@ use chromiumoxide::cdp::browser_protocol::input::{
 };
 use chromiumoxide::cdp::js_protocol::runtime::TerminateExecutionParams;
 
+use crate::downloads::{self, FOLDER as DOWNLOADS};
 use crate::endpoint;
 use crate::frame::SCRIPT;
 use crate::keys::Key;
@@ -19,9 +20,6 @@ use crate::memory::Memory;
 use crate::problem::Problem;
 use crate::watch::shortened;
 use crate::wire::Wire;
-
-/// Folder of the home that downloads go to.
-pub const DOWNLOADS: &str = "downloads";
 
 /// Everything one call works with.
 pub struct Session {
@@ -60,12 +58,13 @@ impl Session {
         downloads.events_enabled = Some(true);
         wire.send(None, downloads)?;
         memory.worlds = memory.worlds.holding(SCRIPT);
+        let notes = downloads::news(home, &mut memory.downloaded);
         Ok(Self {
             wire,
             home: home.to_owned(),
             memory,
             stored,
-            notes: Vec::new(),
+            notes,
             doing: "connecting to the browser",
             place: None,
             pressed: None,
@@ -147,6 +146,7 @@ impl Session {
                 Some(path) => path.rsplit('/').next().unwrap_or_default().to_owned(),
                 None => download.name.clone(),
             };
+            downloads::told(&self.home, &name, &mut self.memory.downloaded);
             let place = format!("{DOWNLOADS}/{}", shortened(&name, 200));
             lines.push(match download.state.as_str() {
                 "completed" => format!("download: saved as {place}, {} bytes", download.bytes),

@@ -34,8 +34,11 @@ impl Session {
             NAME,
             format!("{head}\n{}\n", lines.join("\n")).as_bytes(),
         )?;
+        if lines.is_empty() {
+            self.notes.push(nothing_to_tell(&parts[0]).to_owned());
+        }
         let mut told = self.take_notes().join("\n");
-        if !told.is_empty() {
+        if !told.is_empty() && !lines.is_empty() {
             told.insert_str(0, "\n\n");
         }
         let room = budget(max_output_bytes).saturating_sub(head.len() + 1 + told.len());
@@ -164,6 +167,17 @@ impl Session {
             }
         };
         Ok(current_entry(&history))
+    }
+}
+
+/// Why a tree has no line.
+fn nothing_to_tell(page: &Part) -> &'static str {
+    if page.is_pdf() {
+        "note: a PDF has no tree; browser_screenshot shows what is in view"
+    } else if page.url == "about:blank" {
+        "note: the page is blank; browser_navigate opens another"
+    } else {
+        "note: the page has nothing that a tree can tell; browser_screenshot shows what it paints"
     }
 }
 

@@ -13,6 +13,9 @@ pub struct Part {
     /// Its title.
     #[serde(default)]
     pub title: String,
+    /// Its media type.
+    #[serde(default)]
+    pub kind: String,
     /// Its lines in order.
     #[serde(default)]
     pub lines: Vec<Line>,
@@ -48,6 +51,13 @@ pub struct Line {
     pub target: Option<String>,
 }
 
+impl Part {
+    /// Chrome's own viewer shows it, in which no script can look.
+    pub fn is_pdf(&self) -> bool {
+        self.kind == "application/pdf"
+    }
+}
+
 /// Where a frame stands: the frame around it and its place there.
 pub type Parent = Option<(usize, usize)>;
 
@@ -81,6 +91,7 @@ fn add(parts: &[Part], parents: &[Parent], at: usize, depth: usize, out: &mut Ve
                     .iter()
                     .position(|parent| *parent == Some((at, place)));
                 text.push_str(match inner {
+                    Some(inner) if parts[inner].is_pdf() => " [PDF, not readable]",
                     Some(inner) if parts[inner].lines.is_empty() => " [empty]",
                     Some(_) => ":",
                     None => " [not readable]",

@@ -39,9 +39,18 @@ function advance() {
   return { count: current.length, nth: chain.parts[position]?.index ?? null };
 }
 
+function parsedOrExplained(selector) {
+  try {
+    return parseSelector(selector);
+  } catch (error) {
+    if (error instanceof Refusal) refuse(explained(selector, error.message));
+    throw error;
+  }
+}
+
 function begin(selector) {
   forget();
-  chain = parseSelector(selector);
+  chain = parsedOrExplained(selector);
   position = 0;
   current = [document];
   return advance();

@@ -32,6 +32,7 @@ function httpStatus() {
 globalThis[worldName] = {
   begin: (selector) => guarded(() => begin(selector)),
   pick: (index) => guarded(() => pick(index)),
+  refuseReference: (selector) => guarded(() => refuseReference(selector)), nearMisses,
   previews, place, collectFrames, frameElement, snapshot, countTargets, throughFrame,
   prepareClick: (attempt) => guardedLater(() => prepareClick(attempt)), outcome,
   prepareField: (wish, attempt, value) => guardedLater(() => prepareField(wish, attempt, value)),

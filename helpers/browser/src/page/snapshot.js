@@ -47,9 +47,9 @@ function isMeaningful(role) {
 }
 
 function isClickRoot(element) {
-  if (styleOf(element).cursor !== "pointer" || !isVisible(element)) return false;
   const parent = parentOrHost(element);
-  return !parent || styleOf(parent).cursor !== "pointer";
+  const pointed = styleOf(element).cursor === "pointer" && (!parent || styleOf(parent).cursor !== "pointer");
+  return (pointed || takesInput(element, parent)) && isVisible(element);
 }
 
 function childNodesOf(element) {
@@ -67,7 +67,7 @@ function childNodesOf(element) {
 function nodesUnder(element, cx, out) {
   for (const child of childNodesOf(element)) {
     if (child.nodeType === Node.TEXT_NODE) {
-      if (!cx.quiet && !cx.hidden) addText(out, child.nodeValue ?? "");
+      if (!cx.quiet && !cx.hidden && !keepsContentBack(element)) addText(out, child.nodeValue ?? "");
     } else if (child.nodeType === Node.ELEMENT_NODE && !cx.seen.has(child)) {
       cx.seen.add(child);
       addElement(child, cx, out);
@@ -96,11 +96,12 @@ function addElement(element, cx, out) {
   const role = roleOf(element);
   const clickable = isClickRoot(element);
   const block = !["inline", "contents"].includes(displayOf(element)) || element.tagName === "BR";
-  if (element.tagName === "IFRAME" || element.tagName === "FRAME") {
-    const frame = hidden ? -1 : frames.indexOf(element);
-    if (frame !== -1) out.push({ role: "iframe", name: nameOf(element), states: [], value: "", children: [], frame });
-    return;
+  const frame = FRAME_TAGS.has(element.tagName) ? frames.indexOf(element) : -1;
+  if (frame !== -1 && !hidden) {
+    const kind = element.tagName === "FRAME" ? "iframe" : element.localName;
+    out.push({ role: kind, name: nameOf(element), states: [], value: "", children: [], frame });
   }
+  if (FRAME_TAGS.has(element.tagName) && (frame !== -1 || element.tagName !== "OBJECT")) return;
   const meaning = isMeaningful(role);
   if (hidden && !INTERACTIVE.has(role ?? "") && !clickable && !fileInput) {
     nodesUnder(element, inner, out);
@@ -114,14 +115,17 @@ function addElement(element, cx, out) {
     if (block) addText(out, " ");
     return;
   }
-  out.push(nodeFor(element, meaning ? role : "generic", hidden, inner));
+  const node = nodeFor(element, meaning ? role : "generic", hidden, inner);
+  if (!meaning && element instanceof HTMLMediaElement) node.role = element.localName;
+  node.clickable = clickable;
+  out.push(node);
 }
 
 function nodeFor(element, role, hidden, cx) {
   const node = {
     element, role, hidden,
     name: role === "generic" ? "" : tidy(nameOf(element, hidden)),
-    states: (role === "generic" ? [] : statesOf(element, role)).concat(hidden ? ["[include-hidden]"] : []),
+    states: (role === "generic" ? openOf(element) : statesOf(element, role)).concat(hidden ? ["[include-hidden]"] : []),
     value: valueOf(element, role),
     children: [],
   };
@@ -181,7 +185,7 @@ function render(nodes, depth, alike, lines) {
     const line = { depth, head: `- ${node.role}${node.name ? ` ${quoted(node.name)}` : ""}`, tail: node.states.map((state) => ` ${state}`).join("") };
     if (node.frame !== undefined) line.frame = node.frame;
     const interactive = INTERACTIVE.has(node.role);
-    if (node.element && (node.role === "generic" || node.hidden || (interactive && !canBeNamed(node)))) {
+    if (node.element && (node.hidden || (interactive ? !canBeNamed(node) : node.clickable))) {
       line.target = uniqueCss(node.element);
     } else if (interactive && !node.hidden) {
       line.key = keyOf(node.role, nameOf(node.element));
@@ -198,12 +202,19 @@ function render(nodes, depth, alike, lines) {
   }
 }
 
+const FRAME_TAGS = new Set(["IFRAME", "FRAME", "OBJECT", "EMBED"]);
+
 let frames = [];
+
+/// Can a document be in it? What an `<embed>` holds it tells nobody.
+function holdsDocument(element) {
+  return element.tagName !== "OBJECT" || element.contentWindow !== null;
+}
 
 /// Finds the frames of this document that the tree shows; their number.
 function collectFrames() {
   forget();
-  frames = everyMatch({ scope: document, pierce: true }, "iframe, frame").filter((element) => !isHiddenForAria(element) && isVisible(element));
+  frames = everyMatch({ scope: document, pierce: true }, "iframe, frame, object, embed").filter((element) => holdsDocument(element) && !isHiddenForAria(element) && isVisible(element));
   if (frames.some((frame) => frame.getRootNode() !== document)) frames = inTreeOrder(new Set(frames));
   return frames.length;
 }
@@ -240,7 +251,7 @@ function snapshot() {
   const keys = new Set(lines.map((line) => line.key).filter(Boolean));
   const totals = Object.fromEntries([...alike.totals].filter(([key]) => keys.has(key) || frames.length > 0 || window !== window.top));
   forget();
-  return JSON.stringify({ url: location.href, title: tidy(document.title), lines, totals });
+  return JSON.stringify({ url: location.href, title: tidy(document.title), kind: document.contentType, lines, totals });
 }
 
 /// How often each of the targets matches in this document.

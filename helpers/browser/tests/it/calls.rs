@@ -208,6 +208,16 @@ fn a_new_tab_is_followed_and_left_again() {
 }
 
 #[test]
+fn a_download_that_ended_between_two_calls_is_told_once() {
+    let stage = Stage::at("/actions.html");
+    std::fs::create_dir(stage.home().join("downloads")).unwrap();
+    std::fs::write(stage.home().join("downloads/late.txt"), b"hello").unwrap();
+    let line = "download: downloads/late.txt, 5 bytes, came since the last call";
+    assert!(has_line(&stage.snapshot(), line));
+    assert!(!has_line(&stage.snapshot(), line));
+}
+
+#[test]
 fn a_click_that_navigates_tells_where_to() {
     let stage = Stage::at("/actions.html");
     let text = stage.click("#missing");

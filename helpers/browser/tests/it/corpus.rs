@@ -5,6 +5,7 @@ mod fields;
 mod frameworks;
 mod pages;
 mod pointer;
+mod readers;
 mod scripts;
 mod scrolls;
 mod values;
@@ -61,13 +62,14 @@ const fn has(verb: &'static str, arguments: Words, lines: Words) -> Step {
     }
 }
 
-const TABLES: [&[Case]; 8] = [
+const TABLES: [&[Case]; 9] = [
     pointer::CASES,
     fields::CASES,
     values::CASES,
     frameworks::CASES,
     dialogs::CASES,
     pages::CASES,
+    readers::CASES,
     scrolls::CASES,
     scripts::CASES,
 ];

@@ -57,6 +57,14 @@ fn page(path: &str) -> (&'static str, &'static str, Vec<u8>) {
             "Content-Type: text/csv\r\nContent-Disposition: attachment; filename=report.csv\r\n",
             b"a,b\n1,2\n".to_vec(),
         ),
+        "/paper.pdf" => {
+            let body = "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF";
+            (
+                "200 OK",
+                "Content-Type: application/pdf\r\n",
+                body.as_bytes().to_vec(),
+            )
+        }
         "/redirect" => ("302 Found", "Location: /second.html\r\n", Vec::new()),
         "/hanging-image" => {
             let body = "<!doctype html><title>Hanging</title><h1>Text</h1><img src=/never>";
