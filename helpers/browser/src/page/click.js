@@ -9,12 +9,14 @@ const MOUSE_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click
 /// Keeps the mouse's events from anything but the element: a page that moves
 /// between the look and the click must not have something else clicked.
 function guardClick(element, box, role) {
+  // A click on a label is one on its field as well, wherever that is.
+  const field = closestAcross(box, "label")?.control ?? null;
   const guard = (event) => {
     if (!event.isTrusted) return;
     const path = event.composedPath();
     const lifted = closestAcross(box, "button, [role=button], a, [role=link]") ?? box;
     const label = path.some((at) => at.tagName === "LABEL" && at.control === element);
-    const landed = label || path.includes(element) || path.includes(lifted);
+    const landed = label || path.includes(element) || path.includes(lifted) || path.includes(field);
     acted.landed = acted.landed === false ? false : landed;
     if (!landed) {
       event.preventDefault();

@@ -207,6 +207,31 @@ pub const CASES: &[Case] = &[
         )],
     },
     Case {
+        name: "labels-away-from-their-fields",
+        html: "<input type=checkbox id=a><p>between</p><label for=a>Agree <b>now</b></label><input type=file id=f hidden><label for=f>Upload</label>",
+        steps: &[
+            has("click", &["text=Agree"], &[]),
+            does(
+                "eval",
+                &["return document.querySelector('#a').checked"],
+                "true",
+            ),
+            has("click", &["text=now"], &[]),
+            does(
+                "eval",
+                &["return document.querySelector('#a').checked"],
+                "false",
+            ),
+            has(
+                "click",
+                &["text=Upload"],
+                &[
+                    "file chooser: the page asked for a file; it was cancelled, no tool can choose one here",
+                ],
+            ),
+        ],
+    },
+    Case {
         name: "a-checkbox-that-stays",
         html: "<input id=a type=checkbox aria-label=Stuck onclick='event.preventDefault()'>",
         steps: &[does(
