@@ -166,6 +166,4 @@ fn script_tool(held: &SnapshotScript) -> Option<OfferedTool> {
 }
 
 #[cfg(test)]
-mod table;
-#[cfg(test)]
 mod tests;

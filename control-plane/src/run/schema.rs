@@ -257,8 +257,4 @@ fn say_omit(node: &mut Value) {
 }
 
 #[cfg(test)]
-mod corpus;
-#[cfg(test)]
-mod generated;
-#[cfg(test)]
 mod tests;

@@ -1,4 +1,6 @@
-//! What is offered, by example; every combination is in `table.rs`.
+//! What is offered, by example; every combination is in `tests/table.rs`.
+
+mod table;
 
 use super::*;
 use crate::store::bindings::Level;

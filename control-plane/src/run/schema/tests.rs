@@ -1,5 +1,8 @@
 //! What rewriting does, rule by rule.
 
+mod corpus;
+mod generated;
+
 use super::*;
 
 #[track_caller]

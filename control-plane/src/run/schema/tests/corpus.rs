@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use super::repair::fit;
-use super::rewrite;
+use super::super::repair::fit;
+use super::super::rewrite;
 
 const FILES: [(&str, &str); 5] = [
     ("plain", include_str!("corpus/plain.txt")),

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::positions::inside;
-use super::repair::fit;
-use super::rewrite;
+use super::super::positions::inside;
+use super::super::repair::fit;
+use super::super::rewrite;
 
 /// Schemas of each claim, and of the one about repair, which compiles each.
 const ROUNDS: u64 = 1_000;

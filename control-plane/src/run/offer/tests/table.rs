@@ -1,7 +1,7 @@
 //! Every combination of flags, kinds of run and bindings against the specification's table.
 
-use super::tests::{agent, script};
-use super::*;
+use super::super::*;
+use super::{agent, script};
 use crate::store::agents::AgentConfig;
 use crate::store::bindings::Level;
 use crate::tools::{Family, TOOLS};
