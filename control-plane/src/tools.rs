@@ -22,6 +22,11 @@ mod group_tags;
 mod machine_reply;
 pub mod names;
 mod note_path;
+pub mod record_body;
+pub mod record_change;
+mod record_refusals;
+mod record_value;
+mod record_where;
 mod schedule_entry;
 mod script_name;
 mod script_parameters;
@@ -379,10 +384,16 @@ tools! {
     browser_snapshot::BrowserSnapshot,
     browser_type::BrowserType,
     group_post::GroupPost,
+    memory_write::MemoryWrite,
     note_delete::NoteDelete,
     note_find::NoteFind,
     note_get::NoteGet,
     note_write::NoteWrite,
+    record_add::RecordAdd,
+    record_list::RecordList,
+    record_remove::RecordRemove,
+    record_search::RecordSearch,
+    record_update::RecordUpdate,
     report_issue::ReportIssue,
     schedule_create_cron::ScheduleCreateCron,
     schedule_create_window::ScheduleCreateWindow,

@@ -1,5 +1,17 @@
 //! Records of collections as operators read them, with their past and the way back.
 
+pub mod body;
+pub mod conditions;
+pub mod decimal;
+mod index;
+pub mod instant;
+pub mod reach;
+pub mod reading;
+pub mod spelling;
+mod stretch;
+mod token;
+pub mod writing;
+
 use futures_util::TryStreamExt as _;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -20,8 +32,6 @@ pub struct Collection {
     pub id: i64,
     /// Its name.
     pub name: String,
-    /// The column whose value no two live records share.
-    pub unique: Option<String>,
 }
 
 /// The collection of that name.
@@ -34,25 +44,13 @@ pub async fn collection(
     name: &str,
 ) -> sqlx::Result<Option<Collection>> {
     sqlx::query_as(
-        "SELECT id, key AS name, detail->>'unique' AS unique FROM artifacts
+        "SELECT id, key AS name FROM artifacts
          WHERE organisation = $1 AND kind = 'collection' AND key = $2 AND deleted_at IS NULL",
     )
     .bind(organisation)
     .bind(name)
     .fetch_optional(db)
     .await
-}
-
-/// Holds a collection's records against other writers until the transaction ends.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn hold(db: &mut PgConnection, collection: &Collection) -> sqlx::Result<()> {
-    sqlx::query("SELECT id FROM artifacts WHERE id = $1 FOR NO KEY UPDATE")
-        .bind(collection.id)
-        .fetch_optional(db)
-        .await?;
-    Ok(())
 }
 
 /// A record.
@@ -255,55 +253,6 @@ pub async fn keep(db: &mut PgConnection, record: i64, actor: &str) -> sqlx::Resu
     )
     .bind(record)
     .bind(KEPT_REVISIONS)
-    .execute(db)
-    .await?;
-    Ok(())
-}
-
-/// The live record, another than `record`, that has the unique value of this body.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn holder(
-    db: &mut PgConnection,
-    collection: &Collection,
-    record: i64,
-    body: &RawValue,
-) -> sqlx::Result<Option<i64>> {
-    let Some(unique) = &collection.unique else {
-        return Ok(None);
-    };
-    sqlx::query_scalar(
-        "SELECT id FROM records
-         WHERE collection = $1 AND id <> $2 AND deleted_at IS NULL
-           AND body->$3 = $4::text::jsonb->$3 AND body->$3 <> 'null'
-         ORDER BY id LIMIT 1",
-    )
-    .bind(collection.id)
-    .bind(record)
-    .bind(unique)
-    .bind(body.get())
-    .fetch_optional(db)
-    .await
-}
-
-/// Makes a record live with this body, and keeps what it was.
-///
-/// # Errors
-/// When the database does not answer.
-pub async fn bring_back(
-    db: &mut PgConnection,
-    record: i64,
-    body: &RawValue,
-    actor: &str,
-) -> sqlx::Result<()> {
-    keep(db, record, actor).await?;
-    sqlx::query(
-        "UPDATE records SET body = $2::text::jsonb, updated_at = clock_timestamp(), deleted_at = NULL
-         WHERE id = $1",
-    )
-    .bind(record)
-    .bind(body.get())
     .execute(db)
     .await?;
     Ok(())

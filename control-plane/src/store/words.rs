@@ -73,8 +73,8 @@ pub fn parse(text: &str) -> Result<Query, String> {
             }
         }
     }
-    groups.retain(|group| group.iter().any(|term| !term.excluded));
-    if groups.is_empty() {
+    groups.retain(|group| !group.is_empty());
+    if groups.iter().flatten().all(|term| term.excluded) {
         return Err(
             "the query has nothing to look for; give at least one word that is not excluded with -"
                 .to_owned(),

@@ -4,16 +4,10 @@ use super::{Family, Offered, TOOLS};
 
 /// Tools that later versions bring, each with the family that switches it. No
 /// script may stand in their way, and a binding may name one today.
-const COMING: [(&str, Option<Family>); 10] = [
+const COMING: [(&str, Option<Family>); 4] = [
     ("code_search", None),
     ("code_task", None),
     ("file_read", None),
-    ("memory_write", Some(Family::Memory)),
-    ("record_add", Some(Family::Record)),
-    ("record_list", Some(Family::Record)),
-    ("record_remove", Some(Family::Record)),
-    ("record_search", Some(Family::Record)),
-    ("record_update", Some(Family::Record)),
     ("shell_status", None),
 ];
 

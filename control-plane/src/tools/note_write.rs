@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
+use super::memory_write;
 use super::note_path::{MEMORY, TASK, absent, check_key, parse};
 use super::validation::storable;
 use super::{Answer, Cx, Family, Filter, Offered, Place, Tool, ToolError};
@@ -143,11 +144,7 @@ async fn write_memory(
             "writing your memory is switched off; keep the note under another key",
         ));
     }
-    check_length(
-        content,
-        memory::MAX_CHARACTERS,
-        "the memory holds at most 12,000",
-    )?;
+    memory_write::check_length(content)?;
     memory::write(db, agent, content).await?;
     Ok(())
 }
