@@ -136,7 +136,9 @@ fn kinds() -> Routes {
 /// What the chat backend reads of agents, and operators of what agents did.
 fn reading() -> Routes {
     use handlers::agents;
-    use handlers::operator::{audit, notes_history, records, runs, schedules, scripts, why};
+    use handlers::operator::{
+        audit, notes_history, record_changes, records, runs, schedules, scripts, why,
+    };
     let notes = "/v1/operator/notes/{path}";
     let all = "/v1/operator/collections/{name}/records";
     let one = &format!("{all}/{{id}}");
@@ -163,5 +165,8 @@ fn reading() -> Routes {
         .get(all, records::list)
         .get(one, records::show)
         .get(&format!("{one}/history"), records::history)
-        .post(&format!("{one}/restore"), records::restore)
+        .post(all, record_changes::add)
+        .patch(one, record_changes::change)
+        .delete(one, record_changes::remove)
+        .post(&format!("{one}/restore"), record_changes::restore)
 }

@@ -17,6 +17,7 @@ use super::{ApplyError, Session, access, objects, with_ids};
 use crate::store::access::list;
 use crate::store::collections::{self, Collection, Column};
 use crate::store::page::Page;
+use crate::store::records::writing::change_unique;
 
 /// Most characters of a description.
 const MAX_DESCRIPTION: usize = 2_000;
@@ -127,6 +128,13 @@ impl Kind for Collections {
         session: &Session<'_>,
     ) -> Result<(), ApplyError> {
         let row = collections::put(db, session.organisation, &planned.after).await?;
+        let before = planned.before.as_ref();
+        if before.is_some_and(|before| before.unique != planned.after.unique) {
+            let unique = planned.after.unique.as_deref();
+            let mut columns = planned.after.columns.iter();
+            let column = columns.find(|column| Some(column.name.as_str()) == unique);
+            change_unique(db, row, column).await?;
+        }
         if planned.differs_in("access") {
             list::replace(db, row, &planned.after.access).await?;
         }

@@ -10,6 +10,7 @@ pub(in crate::http) mod issues;
 pub(in crate::http) mod kinds;
 mod machines;
 pub(in crate::http) mod notes_history;
+pub(in crate::http) mod record_changes;
 pub(in crate::http) mod records;
 mod redaction;
 mod revision;

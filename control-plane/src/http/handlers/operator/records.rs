@@ -1,24 +1,19 @@
-//! `/v1/operator/collections/{name}/records`: records, what they were, and the way back.
+//! `/v1/operator/collections/{name}/records`: records and what they were.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
-use serde_json::value::to_raw_value;
 use sqlx::PgConnection;
 
-use super::revision;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::{ApiError, body};
 use crate::http::handlers::InPath;
 use crate::http::handlers::list::{answer, one_more, page};
 use crate::http::handlers::query::Parameters;
-use crate::http::payload::Payload;
-use crate::store::audit;
 use crate::store::records::{self, Collection, Record};
 
-async fn collection(
+pub(super) async fn collection(
     db: &mut PgConnection,
     operator: &Operator,
     name: &str,
@@ -34,7 +29,7 @@ async fn collection(
     })
 }
 
-async fn find(
+pub(super) async fn find(
     db: &mut PgConnection,
     collection: &Collection,
     id: &str,
@@ -97,60 +92,4 @@ pub(in crate::http) async fn history(
     let found = records::history(&mut db, record.id, after, one_more(limit)).await?;
     let (revisions, next) = page(found, limit, |revision| revision.id);
     Ok(answer("revisions", &revisions, next))
-}
-
-/// `POST …/records/{id}/restore` `{"revision"?}`: a removed record lives again as it
-/// was, a live one goes back to the revision before, or to the one named.
-pub(in crate::http) async fn restore(
-    operator: Operator,
-    State(api): State<Api>,
-    InPath((name, id)): InPath<(String, String)>,
-    query: Parameters,
-    Payload(bytes): Payload,
-) -> Result<Response, ApiError> {
-    query.finish()?;
-    let wanted = revision::wanted(&bytes)?;
-    let actor = operator.actor();
-    let mut tx = api.engine.pool().begin().await?;
-    let collection = collection(&mut tx, &operator, &name).await?;
-    records::hold(&mut tx, &collection).await?;
-    let record = find(&mut tx, &collection, &id).await?;
-    let object = format!("record/{}/{}", collection.name, record.id);
-    let removed = record.deleted_at.is_some();
-    let (revision, columns) = if wanted.is_none() && removed {
-        (None, record.body)
-    } else {
-        let found = records::revision(&mut tx, record.id, wanted).await?;
-        let found = found.ok_or_else(|| match wanted {
-            Some(id) => revision::absent(&object, id),
-            None => revision::nothing_before(&object),
-        })?;
-        (Some(found.id), found.body)
-    };
-    if let Some(holder) = records::holder(&mut tx, &collection, record.id, &columns).await? {
-        let unique = collection.unique.unwrap_or_default();
-        return Err(ApiError::conflict(format!(
-            "record {holder} has the same {unique} by now; change or remove it first"
-        )));
-    }
-    records::bring_back(&mut tx, record.id, &columns, &actor).await?;
-    let before = json!({ "deleted": removed });
-    let after = json!({ "deleted": false, "revision": revision });
-    let entry = audit::Entry {
-        actor: &actor,
-        action: "restore",
-        kind: "records",
-        object: &object,
-        before: Some(&to_raw_value(&before).map_err(|error| ApiError::fault(&error))?),
-        after: Some(&to_raw_value(&after).map_err(|error| ApiError::fault(&error))?),
-    };
-    audit::record(&mut tx, &operator.organisation, &entry).await?;
-    let record = find(&mut tx, &collection, &id).await?;
-    tx.commit().await?;
-    #[derive(serde::Serialize)]
-    struct Restored {
-        record: Record,
-        revision: Option<i64>,
-    }
-    Ok(body(StatusCode::OK, &Restored { record, revision }))
 }
