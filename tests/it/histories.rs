@@ -342,10 +342,14 @@ async fn a_removed_record_and_an_earlier_body_come_back() -> Result<()> {
     );
 
     // Its unique value is another's by now: nothing changes.
-    sqlx::query(r#"UPDATE records SET body = '{"email":"a@example.com"}' WHERE id = $1"#)
-        .bind(ids[1])
-        .execute(&mut db)
-        .await?;
+    stack
+        .operator
+        .patch(
+            &format!("{RECORDS}/{}", ids[1]),
+            &json!({ "body": { "email": "a@example.com" } }),
+        )
+        .await?
+        .expect(200)?;
     let taken = stack
         .operator
         .post(&restore(ids[0]), &json!({ "revision": past[0]["id"] }))
@@ -354,7 +358,7 @@ async fn a_removed_record_and_an_earlier_body_come_back() -> Result<()> {
     assert!(
         taken
             .text
-            .contains(&format!("record {} has the same email", ids[1])),
+            .contains(&format!("email: record {} has this value already", ids[1])),
         "{}",
         taken.text
     );
@@ -374,6 +378,7 @@ async fn a_removed_record_and_an_earlier_body_come_back() -> Result<()> {
     assert_eq!(
         json!(objects),
         json!([
+            format!("record/contacts/{}", ids[1]),
             format!("record/contacts/{}", ids[0]),
             format!("record/contacts/{}", ids[2])
         ])

@@ -128,6 +128,15 @@ impl Api {
         self.send(Method::POST, path, body.to_string().into()).await
     }
 
+    /// `PATCH` with a JSON body.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn patch(&self, path: &str, body: &Value) -> Result<Answer> {
+        self.send(Method::PATCH, path, body.to_string().into())
+            .await
+    }
+
     /// Any request with any body, over a connection of its own.
     ///
     /// # Errors

@@ -173,6 +173,38 @@ impl Cluster {
         Ok(name)
     }
 
+    /// A database of another locale with all that the template has.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub async fn database_with_locale(&self, locale: &str) -> Result<String> {
+        let name = format!("test_{}", self.next.fetch_add(1, Ordering::Relaxed));
+        let mut db = self.connect("postgres").await?;
+        db.execute(AssertSqlSafe(format!(
+            "CREATE DATABASE {name} TEMPLATE template0 LC_COLLATE '{locale}' LC_CTYPE '{locale}'"
+        )))
+        .await?;
+        let dump = spawn::run(
+            spawn::command(Self::program("pg_dump"))
+                .args(["-U", "postgres", "-h"])
+                .arg(&self.directory)
+                .arg(TEMPLATE),
+        )?;
+        let file = std::env::temp_dir().join(format!("{name}.sql"));
+        std::fs::write(&file, dump)?;
+        let filled = spawn::run(
+            spawn::command(Self::program("psql"))
+                .args(["-U", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-h"])
+                .arg(&self.directory)
+                .arg("-f")
+                .arg(&file)
+                .arg(&name),
+        );
+        std::fs::remove_file(&file)?;
+        filled?;
+        Ok(name)
+    }
+
     /// Removes a test's database.
     ///
     /// # Errors

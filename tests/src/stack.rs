@@ -58,9 +58,17 @@ impl Agent {
 pub struct StackBuilder {
     control_plane: String,
     machine: Option<MachineSettings>,
+    locale: Option<&'static str>,
 }
 
 impl StackBuilder {
+    /// A database of another locale than the cluster's, which is C.
+    #[must_use]
+    pub fn locale(mut self, locale: &'static str) -> Self {
+        self.locale = Some(locale);
+        self
+    }
+
     /// Lines for `control-plane.toml`.
     #[must_use]
     pub fn control_plane(mut self, lines: &str) -> Self {
@@ -89,7 +97,10 @@ impl StackBuilder {
             Some(settings) => Some(Machine::start(shared, directory.path(), settings).await?),
             None => None,
         };
-        let database = shared.cluster.database().await?;
+        let database = match self.locale {
+            Some(locale) => shared.cluster.database_with_locale(locale).await?,
+            None => shared.cluster.database().await?,
+        };
         let control_plane =
             ControlPlane::start(shared, directory.path(), &database, &self.control_plane).await?;
         let stack = Stack {
