@@ -98,12 +98,15 @@ enum Token {
     Term(Term),
 }
 
+/// As PostgreSQL's `websearch_to_tsquery` reads it: `or` widens between two terms and is a
+/// word anywhere else, and `-` excludes the next term, also after white space.
 fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
+    let mut after_term = false;
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let excluded = rest.starts_with('-');
-        let body = if excluded { &rest[1..] } else { rest };
+        let body = rest.strip_prefix('-').map_or(rest, str::trim_start);
         let (token, phrase, next) = match body.strip_prefix('"') {
             // A quote that nothing closes keeps the rest together.
             Some(open) => match open.split_once('"') {
@@ -117,15 +120,19 @@ fn tokens(text: &str) -> Vec<Token> {
                 (&body[..end], false, &body[end..])
             }
         };
-        if !phrase && !excluded && token.eq_ignore_ascii_case("or") {
+        let next = next.trim_start();
+        let widens = !phrase && !excluded && token.eq_ignore_ascii_case("or");
+        if widens && after_term && !next.is_empty() {
             tokens.push(Token::Or);
+            after_term = false;
         } else {
             let words = split(token);
             if !words.is_empty() {
                 tokens.push(Token::Term(Term { words, excluded }));
+                after_term = true;
             }
         }
-        rest = next.trim_start();
+        rest = next;
     }
     tokens
 }
@@ -173,7 +180,15 @@ mod tests {
             &[&[term(" red "), term(" car ")], &[term(" bus ")]],
             None,
         );
-        check("or red or", &[&[term(" red ")]], None);
+        // Anywhere else it is a word.
+        check(
+            "or red OR OR car or",
+            &[
+                &[term(" or "), term(" red ")],
+                &[term(" or "), term(" car "), term(" or ")],
+            ],
+            None,
+        );
     }
 
     #[test]
@@ -184,6 +199,8 @@ mod tests {
             None,
         );
         check(r#"a "b c"#, &[&[term(" a "), term(" b c ")]], None);
+        check("a - b", &[&[term(" a "), not(" b ")]], None);
+        check("a OR -b", &[&[term(" a ")], &[not(" b ")]], None);
     }
 
     #[test]
@@ -196,7 +213,16 @@ mod tests {
 
     #[test]
     fn a_query_with_nothing_to_look_for_is_refused() {
-        for text in ["", "  ", "...", "-a", "-a -\"b c\"", "or", "\"\""] {
+        for text in [
+            "",
+            "  ",
+            "...",
+            "-a",
+            "-a -\"b c\"",
+            "-a OR -b",
+            "-",
+            "\"\"",
+        ] {
             assert!(parse(text).is_err(), "{text:?}");
         }
     }

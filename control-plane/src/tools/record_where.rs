@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::ToolError;
 use super::record_body::no_column;
 use super::record_value::{TIME_FORM, found, outside};
-use super::validation::shown;
+use super::validation::{shown, storable};
 use crate::store::collections::{Column, ColumnType};
 use crate::store::records::body::Body;
 use crate::store::records::conditions::{Condition, Key, Term};
@@ -124,6 +124,8 @@ fn text(column: &Column, term: &RawValue, array: bool) -> Result<Term, String> {
             found(term)
         ));
     };
+    // As it would be stored.
+    let text = storable(text);
     let Some(values) = &column.values else {
         return Ok(Term::Part { text, array });
     };

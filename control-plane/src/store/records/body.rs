@@ -2,7 +2,7 @@
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::store::collections::Column;
 
@@ -38,9 +38,18 @@ impl Body {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// In the order of a definition; what it does not declare comes last.
+    /// In the order of a definition, what it does not declare last, arrays without the spaces
+    /// that the database writes.
     #[must_use]
     pub fn ordered(mut self, columns: &[Column]) -> Self {
+        for (_, value) in &mut self.0 {
+            if value.get().starts_with('[')
+                && let Ok(items) = serde_json::from_str::<Vec<Box<RawValue>>>(value.get())
+                && let Ok(compact) = to_raw_value(&items)
+            {
+                *value = compact;
+            }
+        }
         self.0.sort_by_key(|(name, _)| {
             columns
                 .iter()
@@ -89,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_body_keeps_digits_and_takes_the_order_of_its_columns() {
-        let body: Body = serde_json::from_str(r#"{"b":1.50,"a":[ "x" ],"z":0}"#).unwrap();
+        let body: Body = serde_json::from_str(r#"{"b":1.50,"a":[ "x", "y" ],"z":0}"#).unwrap();
         let columns = ["a", "b"].map(|name| Column {
             name: name.to_owned(),
             kind: ColumnType::Text,
@@ -99,7 +108,7 @@ mod tests {
         let mut body = body.ordered(&columns);
         assert_eq!(
             serde_json::to_string(&body).unwrap(),
-            r#"{"a":[ "x" ],"b":1.50,"z":0}"#
+            r#"{"a":["x","y"],"b":1.50,"z":0}"#
         );
         body.clear("z");
         body.set("b", RawValue::from_string("2".to_owned()).unwrap());

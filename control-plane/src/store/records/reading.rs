@@ -133,10 +133,10 @@ async fn whole(
     asked: &Asked<'_>,
 ) -> sqlx::Result<Vec<Live>> {
     let mut sql = Sql::new("SELECT ");
-    sql.push(LIVE).push(" FROM (SELECT r.id");
+    sql.push(LIVE).push(" FROM (SELECT h.* FROM (SELECT r.id");
     sort_keys(&mut sql, asked.order);
     from(&mut sql, definition, asked);
-    sql.push(" ORDER BY ");
+    sql.push(") h ORDER BY ");
     order(&mut sql, asked.order);
     sql.push(" LIMIT ")
         .push_bind(asked.limit)

@@ -1,5 +1,4 @@
-//! Stretches: tokens of the beginnings of sortable digits, by which ranges of numbers and
-//! times are found in an index of tokens.
+//! Stretches: tokens of the beginnings of sortable digits, which find ranges of numbers and times.
 
 use super::decimal::Decimal;
 use super::instant::Instant;
