@@ -19,6 +19,7 @@ use crate::vault::Vault;
 
 mod browser;
 mod group_tags;
+mod listing;
 mod machine_reply;
 pub mod names;
 mod note_path;
@@ -30,6 +31,7 @@ mod record_where;
 mod schedule_entry;
 mod script_name;
 mod script_parameters;
+mod texts;
 pub mod validation;
 
 pub use script_run::script_call;
@@ -72,6 +74,8 @@ pub struct Cx<'a> {
     pub db: &'a mut PgConnection,
     /// What takes secrets out of a text that is stored for people to read.
     pub words: &'a dyn Redact,
+    /// Most bytes of a result that is not cut.
+    pub cap_bytes: usize,
     /// What seals and opens secrets.
     pub vault: &'a Vault,
     /// The file that the handler answered [`Answer::Read`] for; `None` until then.

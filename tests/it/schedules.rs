@@ -188,6 +188,41 @@ async fn an_agent_has_at_most_fifty_schedules_however_it_makes_them() -> Result<
 }
 
 #[tokio::test]
+async fn a_list_of_fifty_with_the_longest_texts_is_whole_json() -> Result<()> {
+    let stack = Stack::storage().await?;
+    // A control character takes six bytes in JSON. A secret is taken out before the cut.
+    let description = format!("hunter2-long {}", "\u{1}".repeat(387));
+    stack
+        .apply(&json!({ "organisation": "acme", "secrets": [{ "name": "LONG", "value": "hunter2-long" }] }))
+        .await?;
+    sqlx::query(
+        "INSERT INTO schedules (id, organisation, agent, kind, description, instruction, next_fire, cron)
+         SELECT gen_random_uuid(), 'acme', $1, 'cron', $2, 'i', now() + interval '1 day',
+                rpad('0', 391, ',0') || ' 9 * * *'
+         FROM generate_series(1, 50)",
+    )
+    .bind(&stack.ada.id)
+    .bind(&description)
+    .execute(&mut stack.database().await?)
+    .await?;
+    let run = stack.run(&stack.ada).await?;
+    let result = run.call("schedule_list", json!({})).await?;
+    assert_eq!(result.metadata["truncated"], false);
+    assert!((60_000..=65_536).contains(&result.text().len()));
+    let list = result.json();
+    let schedules = list["schedules"].as_array().context("schedules")?;
+    assert_eq!(schedules.len(), 50);
+    for schedule in schedules {
+        let text = schedule["description"].as_str().context("a description")?;
+        assert!(
+            text.starts_with("[redacted:LONG] \u{1}") && text.ends_with("\u{1}…"),
+            "{text}"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_schedule_run_may_not_touch_schedules() -> Result<()> {
     let stack = Stack::storage().await?;
     let run = stack

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::PgConnection;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
@@ -59,49 +60,31 @@ impl Engine {
 
     /// Fires until nothing is due any more that nobody else is firing.
     async fn fire_all(&self, mute: &mut Mute) -> Result<(), RunError> {
-        while firing::any_due(&self.pool).await? {
-            if self.fire_some(mute).await? < AT_ONCE {
-                break;
-            }
-        }
+        while firing::any_due(&self.pool).await? && self.fire_some(mute).await? {}
         Ok(())
     }
 
-    /// Claims some due schedules, moves them on and tells, all or nothing. Answers how many
-    /// it claimed.
-    async fn fire_some(&self, mute: &mut Mute) -> Result<i64, RunError> {
+    /// Claims some due schedules, moves them on and tells, all or nothing. Answers whether
+    /// there may be more.
+    async fn fire_some(&self, mute: &mut Mute) -> Result<bool, RunError> {
         let mut tx = self.pool.begin().await?;
         let without: Vec<String> = mute.keys().cloned().collect();
         let due = firing::claim(&mut tx, &without, AT_ONCE).await?;
-        let claimed = i64::try_from(due.len()).unwrap_or(i64::MAX);
-        let mut redactors: HashMap<String, Arc<Redactor>> = HashMap::new();
+        if due.is_empty() {
+            // Another replica is firing what is due.
+            return Ok(false);
+        }
+        let more = due.len() >= usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+        let redactors = self.redactors(&mut tx, &due, mute).await?;
         let (mut fired, mut told) = (Vec::new(), Vec::new());
-        for schedule in due {
-            let organisation = &schedule.organisation;
-            if mute.contains_key(organisation) {
+        for schedule in &due {
+            let Some(redactor) = redactors.get(&schedule.organisation) else {
                 continue;
-            }
-            if !redactors.contains_key(organisation) {
-                match self.redactor(&mut tx, organisation).await {
-                    Ok(redactor) => {
-                        redactors.insert(organisation.clone(), redactor);
-                    }
-                    // The cause is in the log; those of other organisations go on.
-                    Err(RunError::Unavailable(_)) => {
-                        mute.insert(organisation.clone(), Instant::now());
-                        continue;
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            match advance(&schedule) {
+            };
+            match advance(schedule) {
                 Ok(next) => {
                     fired.push(next);
-                    told.extend(
-                        redactors
-                            .get(organisation)
-                            .map(|redactor| wakeup(&schedule, redactor)),
-                    );
+                    told.push(wakeup(schedule, redactor));
                 }
                 Err(error) => {
                     tracing::error!(error = chain(&error), "a schedule is set aside");
@@ -110,12 +93,46 @@ impl Engine {
             }
         }
         firing::advance(&mut tx, &fired).await?;
-        events::record_all(&mut tx, &told).await?;
+        let versions: Vec<(&str, i64)> = redactors
+            .iter()
+            .map(|(organisation, redactor)| (organisation.as_str(), redactor.version()))
+            .collect();
+        if !events::record_all(&mut tx, &told, &versions).await? {
+            // A secret came meanwhile: they are claimed again and told without it.
+            tx.rollback().await?;
+            return Ok(true);
+        }
         tx.commit().await?;
         if !fired.is_empty() {
             tracing::debug!(fired = fired.len(), "schedules fired");
         }
-        Ok(claimed)
+        Ok(more)
+    }
+
+    /// What takes the secrets out of the texts of each organisation that is due. One whose
+    /// secrets can't be read is left out for a while; the cause is in the log.
+    async fn redactors(
+        &self,
+        db: &mut PgConnection,
+        due: &[Stored],
+        mute: &mut Mute,
+    ) -> Result<HashMap<String, Arc<Redactor>>, RunError> {
+        let mut redactors = HashMap::new();
+        for Stored { organisation, .. } in due {
+            if redactors.contains_key(organisation) || mute.contains_key(organisation) {
+                continue;
+            }
+            match self.redactor(db, organisation).await {
+                Ok(redactor) => {
+                    redactors.insert(organisation.clone(), redactor);
+                }
+                Err(RunError::Unavailable(_)) => {
+                    mute.insert(organisation.clone(), Instant::now());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(redactors)
     }
 }
 

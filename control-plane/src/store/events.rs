@@ -18,6 +18,8 @@ use super::time::rfc3339;
 pub const KEPT_DAYS: i32 = 30;
 /// Channel on which a commit tells its `seq`, as the migration's function has it.
 const CHANNEL: &str = "guilds_events";
+/// The lock under which a `seq` is taken, as the migration's function has it.
+const LOCK: (i32, i32) = (1_702_258_030, 29_811);
 /// Most bytes of detail in one page; one event always fits.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Events removed by one statement.
@@ -158,38 +160,50 @@ pub async fn record(db: &mut PgConnection, event: &Event) -> sqlx::Result<i64> {
         .await
 }
 
-/// Records many events at once, in their order, as [`record`] does one.
+/// Records many events at once, in their order, as [`record`] does one, unless the secrets
+/// of an organisation have another version than the one that was taken out of its texts:
+/// then nothing is recorded and the answer is no.
 ///
 /// # Errors
 /// When the database does not answer.
-pub async fn record_all(db: &mut PgConnection, events: &[Event]) -> sqlx::Result<()> {
-    let details = events
-        .iter()
-        .map(|event| Json(&event.what))
-        .collect::<Vec<_>>();
-    sqlx::query(
-        "SELECT record_event(e.type, e.organisation, e.guild, e.agent, e.detail)
-         FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::json[])
-           AS e(type, organisation, guild, agent, detail)",
+pub async fn record_all(
+    db: &mut PgConnection,
+    events: &[Event],
+    secrets: &[(&str, i64)],
+) -> sqlx::Result<bool> {
+    // The wait for other writers comes first: the statement after it sees what was
+    // committed meanwhile.
+    sqlx::query("SELECT pg_advisory_xact_lock($1, $2)")
+        .bind(LOCK.0)
+        .bind(LOCK.1)
+        .execute(&mut *db)
+        .await?;
+    let each = |of: fn(&Event) -> Option<&str>| events.iter().map(of).collect::<Vec<_>>();
+    let details = events.iter().map(|event| Json(&event.what));
+    sqlx::query_scalar(
+        "WITH secrets AS (
+           SELECT NOT EXISTS (
+             SELECT FROM unnest($6::text[], $7::bigint[]) AS v(organisation, version)
+               LEFT JOIN organisations o ON o.id = v.organisation
+             WHERE o.secrets_version IS DISTINCT FROM v.version
+           ) AS current
+         ), recorded AS MATERIALIZED (
+           SELECT record_event(e.type, e.organisation, e.guild, e.agent, e.detail)
+           FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::json[])
+             AS e(type, organisation, guild, agent, detail)
+           WHERE (SELECT current FROM secrets)
+         )
+         SELECT current FROM secrets WHERE (SELECT count(*) FROM recorded) >= 0",
     )
-    .bind(
-        events
-            .iter()
-            .map(|event| event.what.word())
-            .collect::<Vec<_>>(),
-    )
-    .bind(
-        events
-            .iter()
-            .map(|event| &event.organisation)
-            .collect::<Vec<_>>(),
-    )
-    .bind(events.iter().map(|event| &event.guild).collect::<Vec<_>>())
-    .bind(events.iter().map(|event| &event.agent).collect::<Vec<_>>())
-    .bind(details)
-    .execute(db)
-    .await?;
-    Ok(())
+    .bind(each(|event| Some(event.what.word())))
+    .bind(each(|event| Some(&event.organisation)))
+    .bind(each(|event| event.guild.as_deref()))
+    .bind(each(|event| event.agent.as_deref()))
+    .bind(details.collect::<Vec<_>>())
+    .bind(secrets.iter().map(|of| of.0).collect::<Vec<_>>())
+    .bind(secrets.iter().map(|of| of.1).collect::<Vec<_>>())
+    .fetch_one(db)
+    .await
 }
 
 /// Records that a login has another status. `level` and `owner` say whose it is.

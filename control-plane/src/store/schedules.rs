@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::time::rfc3339;
 
 /// A schedule, as `schedule_list` shows it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Schedule {
     /// Its id.
     pub schedule_id: Uuid,

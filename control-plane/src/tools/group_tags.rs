@@ -92,7 +92,8 @@ fn code(text: &str, before: &str) -> Option<usize> {
         return Some(length);
     }
     if mark != '`' {
-        return None;
+        // Taken whole: each of them would count the rest of the run again.
+        return Some(run);
     }
     let mut from = run;
     while let Some(at) = text[from..].find('`') {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::listing::{cut, whole};
 use super::validation::whole_number;
 use super::{Answer, Cx, Family, Filter, Offered, Place, Redact, Tool, ToolError};
 use crate::store::access::Access;
@@ -31,12 +32,7 @@ const fn default_limit() -> i64 {
     20
 }
 
-#[derive(Serialize)]
-struct Notes {
-    notes: Vec<Listed>,
-}
-
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Listed {
     path: String,
     level: String,
@@ -83,11 +79,15 @@ impl Tool for NoteFind {
         let level = args.level.as_deref().and_then(Level::parse);
         let found =
             notes::search(cx.db, &cx.caller.agent, query.as_ref(), level, args.limit).await?;
-        let notes = found
+        let notes: Vec<Listed> = found
             .into_iter()
             .filter_map(|note| listed(note, query.as_ref(), cx.words))
             .collect();
-        Ok(Answer::Text(serde_json::to_string(&Notes { notes })?))
+        let text = whole("notes", &notes, cx.cap_bytes, |note, room| Listed {
+            excerpt: cut(&note.excerpt, room),
+            ..note.clone()
+        })?;
+        Ok(Answer::Text(text))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::texts::has_lines;
 use super::validation::storable;
 use super::{Answer, Cx, Filter, Offered, Place, Tool, ToolError};
 use crate::store::events::{Event, What};
@@ -123,7 +124,7 @@ fn check(args: &Args) -> Result<(), ToolError> {
     if summary.is_empty() {
         problems.push("summary is empty".to_owned());
     }
-    if summary.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']) {
+    if has_lines(summary) {
         problems.push("summary has more than one line".to_owned());
     }
     let too_long = |name: &str, text: &str, most: usize| {

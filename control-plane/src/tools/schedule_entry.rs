@@ -4,6 +4,7 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::texts::has_lines;
 use super::validation::{shown, storable};
 use super::{Answer, Caller, Cx, ToolError};
 use crate::store::agents::Agent;
@@ -21,6 +22,8 @@ const MAX_INSTRUCTION: usize = 2_000;
 /// What is wrong with the texts of a schedule.
 pub(super) fn check_texts(description: &str, instruction: &str) -> Vec<String> {
     let mut problems = Vec::new();
+    // White space around it is left out.
+    let description = description.trim();
     let mut check = |name: &str, text: &str, most: usize| {
         let characters = text.chars().count();
         if text.trim().is_empty() {
@@ -33,10 +36,7 @@ pub(super) fn check_texts(description: &str, instruction: &str) -> Vec<String> {
     };
     check("description", description, MAX_DESCRIPTION);
     check("instruction", instruction, MAX_INSTRUCTION);
-    if description
-        .trim()
-        .contains(['\n', '\r', '\u{2028}', '\u{2029}'])
-    {
+    if has_lines(description) {
         problems.push("description has more than one line".to_owned());
     }
     problems
@@ -129,6 +129,7 @@ mod tests {
     fn texts_have_their_limits_in_characters() {
         check(&"é".repeat(400), &"é".repeat(2_000), &[]);
         check(" Mail\n", "Read\nthe mail.", &[]);
+        check(&format!("{}\n", "a".repeat(400)), "i", &[]);
         check(
             &"a".repeat(401),
             &"a".repeat(2_001),

@@ -1,7 +1,8 @@
 //! `schedule_list`: the agent's schedules and when each fires next.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::listing::{cut, whole};
 use super::schedule_entry::MOST;
 use super::{Answer, Cx, Family, Filter, Offered, Place, Tool, ToolError};
 use crate::store::schedules::{self, Filter as Wanted, Schedule};
@@ -10,11 +11,6 @@ pub(super) struct ScheduleList;
 
 #[derive(Deserialize)]
 pub(super) struct Args {}
-
-#[derive(Serialize)]
-struct Listed {
-    schedules: Vec<Schedule>,
-}
 
 impl Tool for ScheduleList {
     const NAME: &'static str = "schedule_list";
@@ -38,7 +34,19 @@ impl Tool for ScheduleList {
             ..Wanted::default()
         };
         let owned = schedules::page(cx.db, &agent.organisation, wanted, MOST).await?;
-        let schedules = owned.into_iter().map(|owned| owned.schedule).collect();
-        Ok(Answer::Text(serde_json::to_string(&Listed { schedules })?))
+        let schedules: Vec<Schedule> = owned
+            .into_iter()
+            .map(|owned| with_description(&owned.schedule, |text| cx.words.redact(text)))
+            .collect();
+        let text = whole("schedules", &schedules, cx.cap_bytes, |schedule, room| {
+            with_description(schedule, |text| cut(text, room))
+        })?;
+        Ok(Answer::Text(text))
     }
+}
+
+fn with_description(schedule: &Schedule, change: impl Fn(&str) -> String) -> Schedule {
+    let mut changed = schedule.clone();
+    changed.description = change(&schedule.description);
+    changed
 }

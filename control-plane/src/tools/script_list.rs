@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::listing::{cut, whole};
 use super::{Answer, Cx, Family, Filter, Flag, Offered, Place, Tool, ToolError};
 use crate::store::scripts;
 
@@ -11,12 +12,10 @@ pub(super) struct ScriptList;
 #[derive(Deserialize)]
 pub(super) struct Args {}
 
-#[derive(Serialize)]
-struct Scripts {
-    scripts: Vec<Listed>,
-}
+/// Stands for a schema that has no room in the list.
+const NO_ROOM: &str = r#"{"$comment":"left out of this list; script_read has it"}"#;
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Listed {
     name: String,
     description: String,
@@ -41,14 +40,32 @@ impl Tool for ScriptList {
 
     async fn run(cx: Cx<'_>, _: Args) -> Result<Answer, ToolError> {
         let scripts = scripts::all(cx.db, &cx.caller.agent).await?;
-        let scripts = scripts
+        let scripts: Vec<Listed> = scripts
             .into_iter()
             .map(|script| Listed {
                 name: script.name,
-                description: script.description,
+                description: cx.words.redact(&script.description),
                 parameters: script.parameters,
             })
             .collect();
-        Ok(Answer::Text(serde_json::to_string(&Scripts { scripts })?))
+        let text = whole("scripts", &scripts, cx.cap_bytes, Listed::shorter)?;
+        Ok(Answer::Text(text))
+    }
+}
+
+impl Listed {
+    /// The same with so much room: bytes of its schema, characters of its description.
+    fn shorter(&self, room: usize) -> Self {
+        let parameters = self.parameters.clone().map(|schema| {
+            if schema.get().len() <= room.max(NO_ROOM.len()) {
+                return schema;
+            }
+            RawValue::from_string(NO_ROOM.to_owned()).unwrap_or_default()
+        });
+        Self {
+            name: self.name.clone(),
+            description: cut(&self.description, room),
+            parameters,
+        }
     }
 }

@@ -213,6 +213,7 @@ impl Engine {
             let words = Words::new(&redactor);
             let lent = Lent {
                 words: &words,
+                cap_bytes: self.cap_bytes,
                 vault: &self.vault,
                 file,
             };
@@ -364,6 +365,7 @@ impl Engine {
         let redactor = Redactor::default();
         let lent = Lent {
             words: &Words::new(&redactor),
+            cap_bytes: self.cap_bytes,
             vault: &self.vault,
             file: None,
         };

@@ -54,6 +54,7 @@ pub(super) enum Handled {
 #[derive(Clone, Copy)]
 pub(super) struct Lent<'a> {
     pub(super) words: &'a Words<'a>,
+    pub(super) cap_bytes: usize,
     pub(super) vault: &'a Vault,
     /// The file of the agent's home that it asked for.
     pub(super) file: Option<&'a HomeFile>,
@@ -98,6 +99,7 @@ pub(super) async fn handle(
                 caller: &caller,
                 db,
                 words: lent.words,
+                cap_bytes: lent.cap_bytes,
                 vault: lent.vault,
                 file: lent.file,
             };

@@ -3,6 +3,8 @@
 use super::super::Minute;
 use super::Cron;
 
+mod oracle;
+
 /// Minutes since 1970 of `2026-12-01T09:00`.
 pub(crate) fn at(text: &str) -> Minute {
     let at: jiff::Timestamp = format!("{text}:00Z").parse().unwrap();

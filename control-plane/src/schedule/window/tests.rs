@@ -1,5 +1,7 @@
 //! Claims about windows: their minutes over clock changes as literals, and the days one after another.
 
+use std::collections::BTreeMap;
+
 use super::super::cron::tests::at;
 use super::*;
 
@@ -136,6 +138,54 @@ fn a_window_holds_exactly_the_minutes_that_its_clock_shows() {
         let found = window(zone, start, end, 1).ranges(day(date));
         assert_eq!(found, pieces, "{zone} {date} {start}-{end}");
     }
+}
+
+/// Draws 100,000 times for one day of a window, each time for a schedule of its own, and
+/// holds chi-square between the 0.0001 quantiles of its distribution on both sides. A draw
+/// is told by its distances from the first minute of the window.
+#[track_caller]
+fn uniform(window: &Window, date: &str, sets: usize, (low, high): (f64, f64)) {
+    const DRAWS: u32 = 100_000;
+    let day = day(date);
+    let first = window.ranges(day)[0].start;
+    let mut seen: BTreeMap<Vec<Minute>, u32> = BTreeMap::new();
+    let mut seed = SEED;
+    for number in 0..DRAWS {
+        seed[..4].copy_from_slice(&number.to_be_bytes());
+        let drawn = window.plan(&seed, day, &[]).minutes;
+        assert!(drawn.windows(2).all(|pair| pair[1] - pair[0] >= 5));
+        let places = drawn.iter().map(|minute| minute - first).collect();
+        *seen.entry(places).or_default() += 1;
+    }
+    // A set that never came counts as much as one that can't be: both change the number.
+    assert_eq!(seen.len(), sets);
+    let expected = f64::from(DRAWS) / sets as f64;
+    let square: f64 = seen
+        .values()
+        .map(|count| (f64::from(*count) - expected).powi(2) / expected)
+        .sum();
+    assert!((low..high).contains(&square), "chi-square {square}");
+}
+
+#[test]
+fn draws_of_a_window_on_an_ordinary_day_are_uniform() {
+    // C(12 - 4, 2) = 28 sets: 27 degrees of freedom.
+    let window = window("Asia/Kolkata", "09:00", "09:12", 2);
+    uniform(&window, "2026-12-01", 28, (7.56, 63.41));
+}
+
+#[test]
+fn draws_of_a_window_that_spans_midnight_are_uniform() {
+    // C(21 - 8, 3) = 286 sets: 285 degrees of freedom.
+    let window = window("Pacific/Chatham", "23:50", "00:11", 3);
+    uniform(&window, "2026-12-01", 286, (204.57, 382.52));
+}
+
+#[test]
+fn draws_of_a_window_that_a_clock_repeats_are_uniform() {
+    // Six minutes twice: 6 x 6 pairs, and in each six the first with the last; 37 degrees.
+    let window = window("America/New_York", "01:54", "02:00", 2);
+    uniform(&window, "2025-11-02", 38, (13.14, 77.79));
 }
 
 fn from(after: Minute) -> From {
