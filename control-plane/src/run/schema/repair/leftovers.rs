@@ -9,8 +9,10 @@ use crate::tools::validation::is_pattern;
 const TYPES: [&str; 7] = [
     "array", "boolean", "integer", "null", "number", "object", "string",
 ];
-/// Keywords and what each may be; a value of another form is dropped.
-const FORMS: [(&[&str], fn(&Value) -> bool); 6] = [
+/// Keywords, and whether a value has a form that they may have.
+type Form = (&'static [&'static str], fn(&Value) -> bool);
+/// What each keyword may be; a value of another form is dropped.
+const FORMS: [Form; 6] = [
     (
         &["title", "description", "$comment", "format", "$anchor"],
         Value::is_string,
