@@ -140,6 +140,25 @@ fn check(what: &str, text: &str, forms: &[Vec<String>]) {
     }
 }
 
+/// Visits every key and string of a JSON value.
+fn strings(value: &serde_json::Value, visit: &mut impl FnMut(&str)) {
+    match value {
+        serde_json::Value::String(text) => visit(text),
+        serde_json::Value::Array(items) => {
+            for item in items {
+                strings(item, visit);
+            }
+        }
+        serde_json::Value::Object(members) => {
+            for (key, value) in members {
+                visit(key);
+                strings(value, visit);
+            }
+        }
+        _ => {}
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let Ok(input) = Input::arbitrary(&mut Unstructured::new(data)) else {
         return;
@@ -162,12 +181,23 @@ fuzz_target!(|data: &[u8]| {
     let redactor = Redactor::new(1, secrets.collect());
     let text = text(&input.pieces, &forms);
 
-    // Events, stored arguments, answers; the tail of a log.
+    // Events, answers; the tail of a log.
     let once = redactor.apply(&text);
     check("text", &once, &forms);
     assert_eq!(redactor.apply(&once), once);
     assert!(redactor.finds_nothing(&once));
     check("tail", &redactor.apply_to_tail(&text), &forms);
+
+    // Stored arguments: of a model that writes JSON, and of one that does not.
+    let given = serde_json::json!({ "a": [&text], &text: 1.5 }).to_string();
+    for given in [&given, &text] {
+        let stored = redactor.apply_to_json(given);
+        check("stored arguments", &stored, &forms);
+        let read: serde_json::Value = serde_json::from_str(&stored).unwrap();
+        strings(&read, &mut |word| {
+            check("arguments as they are read", word, &forms)
+        });
+    }
 
     // Messages: a machine's result, cut where its limit was, and an error.
     let filter = match input.filter % 4 {

@@ -52,6 +52,7 @@ mod operator_reading;
 mod operator_strangers;
 mod operator_world;
 mod records;
+mod redaction;
 mod replicas;
 mod reports;
 mod repository;

@@ -6,6 +6,7 @@ mod issues;
 mod metadata;
 mod native;
 mod offers;
+mod results;
 mod routines;
 mod schemas;
 mod scripts;

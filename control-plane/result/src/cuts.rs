@@ -8,6 +8,11 @@ const START: char = '\u{fdd1}';
 /// when the cut went through a character.
 const REMAINDERS: [&str; 5] = ["\n", "\n[", "\n[e", "\n[k", "\n[s"];
 
+/// By this the product tells that it cut something.
+const ELLIPSIS: &str = "…";
+/// Characters of a command line before the ellipsis by which a helper ends it.
+const COMMAND: usize = 120;
+
 /// Places in a text, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Cuts {
@@ -26,9 +31,10 @@ impl Cuts {
         }
     }
 
-    /// The cuts of a machine's text: at `end` where its limit ended it, and around each line
-    /// by which `guilds-code` says that it left out the middle.
-    pub(super) fn find(text: &str, end: Option<usize>) -> Self {
+    /// The cuts of a machine's text: at `end` where its limit ended it, around each line
+    /// by which `guilds-code` says that it left out the middle, in the command lines that it
+    /// names, and in the first line of an `error`, which quotes what was given shortened.
+    pub(super) fn find(text: &str, end: Option<usize>, error: bool) -> Self {
         let mut cuts = Self::default();
         if let Some(end) = end {
             cuts.ends.push(end);
@@ -40,6 +46,12 @@ impl Cuts {
             // The line break before the line may be the value's or the line's own.
             cuts.ends.extend([head_end.saturating_sub(1), head_end]);
             cuts.starts.push(tail_start);
+        }
+        cuts.ends.extend(commands(text));
+        if error {
+            let line = text.split('\n').next().unwrap_or_default();
+            let cut = line.match_indices(ELLIPSIS).map(|(at, _)| at);
+            cuts.ends.extend(cut);
         }
         cuts.ends.sort_unstable();
         cuts.ends.dedup();
@@ -117,9 +129,38 @@ fn seams(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     })
 }
 
+/// Where the command lines of processes were cut: ``pid 7 `<120 characters>…` ``.
+fn commands(text: &str) -> impl Iterator<Item = usize> + '_ {
+    text.match_indices("…`").filter_map(|(at, _)| {
+        let mut before = text[..at].char_indices().rev();
+        let (start, _) = before.nth(COMMAND - 1)?;
+        let opening = text[..start].strip_suffix(" `")?;
+        let word = opening.trim_end_matches(|c: char| c.is_ascii_digit());
+        (word.len() < opening.len() && word.ends_with("pid ")).then_some(at)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_products_own_ellipses_are_cuts() {
+        let command = "x".repeat(120);
+        let text = format!("[left: pid 71 `{command}…`, pid 8 `sleep`]");
+        assert_eq!(Cuts::find(&text, None, false).ends, [15 + 120]);
+        for other in [
+            format!("[left: pid 71 `{command}x…`]"),
+            format!("[left: pid  `{command}…`]"),
+            format!("[left: 71 `{command}…`]"),
+            "pid 7 `x…`".to_owned(),
+        ] {
+            assert_eq!(Cuts::find(&other, None, false).ends, [0; 0], "{other}");
+        }
+        let error = "ERROR: \"ab…\" is no name\nread more…";
+        assert_eq!(Cuts::find(error, None, true).ends, [10]);
+        assert_eq!(Cuts::find(error, None, false).ends, [0; 0]);
+    }
 
     #[test]
     fn a_seam_is_a_whole_line_of_its_own() {
@@ -139,9 +180,9 @@ mod tests {
 
     #[test]
     fn what_a_cut_character_made_room_for_is_no_part_of_the_text() {
-        assert_eq!(Cuts::find("abc\n[exit 3]", Some(3)).ends, [3]);
-        assert_eq!(Cuts::find("abc\n[e", Some(6)).ends, [3, 6]);
-        assert_eq!(Cuts::find("abc\n", Some(4)).ends, [3, 4]);
+        assert_eq!(Cuts::find("abc\n[exit 3]", Some(3), false).ends, [3]);
+        assert_eq!(Cuts::find("abc\n[e", Some(6), false).ends, [3, 6]);
+        assert_eq!(Cuts::find("abc\n", Some(4), false).ends, [3, 4]);
     }
 
     #[test]

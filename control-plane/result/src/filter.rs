@@ -64,7 +64,7 @@ impl Raw {
         } else {
             self.text
         };
-        let found = Cuts::find(&text, end);
+        let found = Cuts::find(&text, end, self.error);
         let (shown, cuts) = shown(text.clone(), &found, filter);
         let raw = (shown != text).then_some((text, found));
         Filtered {

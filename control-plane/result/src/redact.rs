@@ -123,6 +123,25 @@ impl Redactor {
             .map_or_else(|| text.to_owned(), |(text, _)| text)
     }
 
+    /// [`Redactor::apply`] on a JSON text: key order and digits are kept. What is no JSON after
+    /// that, or no JSON that a reader could take in, becomes a JSON string.
+    #[must_use]
+    pub fn apply_to_json(&self, text: &str) -> String {
+        let is_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+        let text = self.apply(text);
+        if is_json(&text) {
+            return text;
+        }
+        let quoted = serde_json::Value::String(text.replace('\0', "\u{fffd}")).to_string();
+        // Escapes may make a value of what was none.
+        let quoted = self.apply(&quoted);
+        if is_json(&quoted) {
+            quoted
+        } else {
+            "\"[redacted]\"".to_owned()
+        }
+    }
+
     /// Whether [`Redactor::apply`] would leave a text as it is.
     #[must_use]
     pub fn finds_nothing(&self, text: &str) -> bool {

@@ -104,7 +104,7 @@ impl Prepared {
             call_id: self.call_id.clone(),
             machine_id: self.machine_id.clone(),
             name: redactor.apply(&self.name.replace('\0', "\u{fffd}")),
-            arguments: redacted_json(redactor, &arguments::without_nul(self.received.get())),
+            arguments: redactor.apply_to_json(&arguments::without_nul(self.received.get())),
             digest: self.digest.clone(),
         }
     }
@@ -122,16 +122,6 @@ impl Prepared {
             redacted_with: Some(redactor.version()),
         }
     }
-}
-
-/// A JSON text without secrets, key order and digits kept. What is no JSON after that, or no
-/// JSON that a reader could take in, is kept as a text.
-fn redacted_json(redactor: &Redactor, text: &str) -> String {
-    let text = redactor.apply(text);
-    if serde_json::from_str::<serde_json::Value>(&text).is_ok() {
-        return text;
-    }
-    serde_json::Value::String(text.replace('\0', "\u{fffd}")).to_string()
 }
 
 /// What a message's metadata says of a tool, for a call that never reaches it.

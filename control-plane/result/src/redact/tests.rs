@@ -218,6 +218,30 @@ fn what_an_ellipsis_cut_is_masked_where_it_is_long_enough_to_tell() {
 }
 
 #[test]
+fn before_the_products_own_ellipsis_no_part_is_too_short_to_go() {
+    let secrets = [("K", "hunter22-and-more")];
+    let redactor = redactor(&secrets);
+    let text = |raw: Raw| raw.filter(Filter::TerminalFolded).redact(&redactor).text;
+    for (part, left) in [
+        ("h", ""),
+        ("hunte", ""),
+        ("hunter", "[redacted:K]"),
+        ("hunter22-and-mor", "[redacted:K]"),
+        ("Jim", "Jim"),
+    ] {
+        assert_eq!(
+            text(Raw::error(&format!("\"is {part}…\" is no tool"))),
+            format!("ERROR: \"is {left}…\" is no tool")
+        );
+        let before = "-".repeat(120 - part.len());
+        assert_eq!(
+            text(Raw::text(format!("[pid 12 `{before}{part}…`]"))),
+            format!("[pid 12 `{before}{left}…`]")
+        );
+    }
+}
+
+#[test]
 fn the_tail_of_a_log_may_begin_inside_a_value() {
     let redactor = redactor(&[("K", "hunter22")]);
     assert_eq!(
@@ -443,5 +467,26 @@ fn wrapped_base64_is_read_on_one_line() {
         let (head, tail) = left.split_once("[redacted:PEM]").unwrap();
         assert_eq!(head, "eHh4".repeat(10));
         assert!(tail.len() < 50 && tail.contains("l5eXl5eXl5eX"), "{tail}");
+    }
+}
+
+#[test]
+fn a_json_text_stays_json_and_what_is_none_becomes_a_string() {
+    let redactor = redactor(&[("K", "hunter22"), ("Q", "a\\\"bcde"), ("S", "\"object")]);
+    for (text, expected) in [
+        (
+            r#"{"b":1.50,"a":["hunter22"]}"#,
+            r#"{"b":1.50,"a":["[redacted:K]"]}"#,
+        ),
+        (r#"{"\u0068unter22":1}"#, r#"{"[redacted:K]":1}"#),
+        ("no hunter22\n\0", r#""no [redacted:K]\n\ufffd""#),
+        // Redaction takes a quote of the text along.
+        (r#"{"type":"object"}"#, r#""{\"type\":[redacted:S]\"}""#),
+        // Only its escapes make it the value.
+        (r#"see a"bcde"#, r#""see [redacted:Q]""#),
+        ("object", r#""[redacted]""#),
+    ] {
+        let expected = expected.replace(r"\ufffd", "\u{fffd}");
+        assert_eq!(redactor.apply_to_json(text), expected, "{text}");
     }
 }

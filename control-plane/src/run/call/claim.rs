@@ -11,13 +11,10 @@ use super::super::engine::Engine;
 use super::super::error::RunError;
 use super::super::result::{Facts, Raw, Redactor};
 use super::super::view::not_found;
-use super::message::changing;
+use super::message::{FREE_TRIES, changing};
 use super::{Claimed, Draft, Prepared};
 use crate::store::calls::{self, NewCall};
 use crate::store::runs::{self, Run};
-
-/// Readings of secrets that change again while a call is claimed.
-const READINGS: u32 = 50;
 
 /// What claiming a batch came to.
 pub(super) struct Claim {
@@ -130,12 +127,16 @@ impl Engine {
         remaining: i32,
     ) -> Result<Arc<Redactor>, RunError> {
         let mut redactor = self.redactor(db, &run.organisation).await?;
-        for _ in 0..READINGS {
+        for tried in 0..=FREE_TRIES {
             let new = call.redacted(&redactor);
             if calls::insert(db, run, &new, remaining, redactor.version()).await? {
                 return Ok(redactor);
             }
-            redactor = self.read_redactor(db, &run.organisation).await?;
+            redactor = if tried + 1 < FREE_TRIES {
+                self.read_redactor(db, &run.organisation).await?
+            } else {
+                self.held_redactor(db, &run.organisation).await?
+            };
         }
         Err(changing())
     }

@@ -17,7 +17,7 @@ use super::super::result::{Facts, Redactor, Stamped, of_error};
 use super::super::snapshot::Snapshot;
 use super::Claimed;
 use super::handler::{Handled, Lent, Words, handle};
-use super::message::{Draft, changing};
+use super::message::{Draft, FREE_TRIES, changing};
 use super::target::Target;
 use super::work::Work;
 use crate::metrics::Outcome;
@@ -31,8 +31,6 @@ const TRIES: u32 = 4;
 /// Handlings of a storage call whose effect holds a text that was redacted with secrets that
 /// are old by the time its message is stored.
 const HANDLINGS: u32 = 3;
-/// Readings of secrets that change again while a call is handled.
-const READINGS: u32 = 50;
 
 /// How far a call came in the database.
 enum Step {
@@ -246,10 +244,10 @@ impl Engine {
                 }
             };
             let filtered = raw.filter(target.filter());
-            for _ in 0..READINGS {
+            for tried in 0..=FREE_TRIES {
                 let draft = self.draft(call, &target, organisation);
-                let tried = self.put_once(work.db(), &draft, &filtered, &redactor);
-                let (stored, stamped) = tried.await?;
+                let put = self.put_once(work.db(), &draft, &filtered, &redactor);
+                let (stored, stamped) = put.await?;
                 match stored {
                     Stored::Now => {
                         if let Some(event) = event {
@@ -271,15 +269,41 @@ impl Engine {
                     }
                     Stored::OldSecrets => {}
                 }
-                redactor = self.read_redactor(work.db(), organisation).await?;
                 // What the handler itself stored of secrets makes them new each time.
-                if told && handlings < HANDLINGS {
+                let again = told && handlings < HANDLINGS;
+                if again {
                     work.back().await?;
+                }
+                // Handlers cut what they redacted, so the last one meets no newer secrets.
+                let held = if again {
+                    handlings + 1 == HANDLINGS
+                } else {
+                    tried + 1 >= FREE_TRIES
+                };
+                (work, redactor) = self.newer(work, organisation, held).await?;
+                if again {
                     continue 'handling;
                 }
             }
             return Err(changing());
         }
+    }
+
+    /// What an organisation's texts are redacted with by now; `held` keeps it so until the
+    /// work ends.
+    async fn newer(
+        &self,
+        mut work: Work,
+        organisation: &str,
+        held: bool,
+    ) -> Result<(Work, Arc<Redactor>), RunError> {
+        if held {
+            work = work.lasting(&self.pool).await?;
+            let redactor = self.held_redactor(work.db(), organisation).await?;
+            return Ok((work, redactor));
+        }
+        let redactor = self.read_redactor(work.db(), organisation).await?;
+        Ok((work, redactor))
     }
 
     /// Marks the call as sent, durably, unless its turn comes later.

@@ -1,15 +1,18 @@
 //! A message on its way into the database: redacted with what the organisation's secrets are at that moment.
 
-use sqlx::PgConnection;
+use std::sync::Arc;
+
+use sqlx::{Connection as _, PgConnection};
 use uuid::Uuid;
 
 use super::super::engine::Engine;
 use super::super::error::RunError;
 use super::super::result::{self, Facts, Filtered, Redactor, Stamped, make};
 use crate::store::calls::{self, Stored};
+use crate::store::secrets::live;
 
-/// Readings of secrets that changed again while a message was made.
-const READINGS: u32 = 50;
+/// Tries with secrets that may change meanwhile; the one after them holds the secrets.
+pub(super) const FREE_TRIES: u32 = 4;
 
 /// A message to be.
 pub(in super::super) struct Draft<'a> {
@@ -40,14 +43,9 @@ impl Engine {
         filtered: &Filtered,
     ) -> Result<Option<Stamped>, RunError> {
         let mut redactor = self.redactor_at_hand(db, draft.organisation).await?;
-        let mut arguments = draft.arguments;
-        for _ in 0..READINGS {
-            if arguments != Some(redactor.version()) {
-                redact_arguments(db, draft, &redactor).await?;
-                arguments = Some(redactor.version());
-            }
-            let stamped = self.made(draft, filtered, &redactor);
-            match result::store(&stamped, db, draft.run, draft.call_id).await? {
+        for _ in 0..FREE_TRIES {
+            let (stored, stamped) = self.put_once(db, draft, filtered, &redactor).await?;
+            match stored {
                 Stored::Now => return Ok(Some(stamped)),
                 Stored::Before => return Ok(None),
                 Stored::OldSecrets => {
@@ -55,7 +53,27 @@ impl Engine {
                 }
             }
         }
-        Err(changing())
+        // A transaction of its own, or a savepoint in the one that is there.
+        let mut tx = db.begin().await?;
+        let redactor = self.held_redactor(&mut tx, draft.organisation).await?;
+        let (stored, stamped) = self.put_once(&mut tx, draft, filtered, &redactor).await?;
+        tx.commit().await?;
+        match stored {
+            Stored::Now => Ok(Some(stamped)),
+            Stored::Before => Ok(None),
+            Stored::OldSecrets => Err(changing()),
+        }
+    }
+
+    /// Reads an organisation's secrets when nobody can change them until the end of the
+    /// transaction that `db` is in, except that transaction itself.
+    pub(super) async fn held_redactor(
+        &self,
+        db: &mut PgConnection,
+        organisation: &str,
+    ) -> Result<Arc<Redactor>, RunError> {
+        live::hold(db, organisation).await?;
+        self.read_redactor(db, organisation).await
     }
 
     /// One try of [`Engine::put`] with these secrets, for a call whose handler has to look
@@ -96,13 +114,13 @@ async fn redact_arguments(
         return Ok(());
     };
     if !redactor.finds_nothing(&stored) {
-        let redacted = super::redacted_json(redactor, &stored);
+        let redacted = redactor.apply_to_json(&stored);
         calls::set_arguments(db, draft.run, draft.call_id, &redacted).await?;
     }
     Ok(())
 }
 
-/// Secrets that change faster than a message is made.
+/// Secrets that changed although they were held: the row of the organisation was written without its lock.
 pub(super) fn changing() -> RunError {
     RunError::Unavailable(
         "the organisation's secrets keep changing; send the same request again".to_owned(),

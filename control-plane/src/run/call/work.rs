@@ -31,6 +31,18 @@ impl Work {
         }
     }
 
+    /// The same in a transaction, so that its locks last until its end.
+    pub(super) async fn lasting(self, pool: &PgPool) -> sqlx::Result<Self> {
+        match self {
+            Self::Reading(connection) => {
+                // Never two at once: the pool may have no more.
+                drop(connection);
+                Self::begin(pool, false).await
+            }
+            effect @ Self::Effect(_) => Ok(effect),
+        }
+    }
+
     /// Undoes what the handler did.
     pub(super) async fn back(&mut self) -> sqlx::Result<()> {
         if let Self::Effect(tx) = self {

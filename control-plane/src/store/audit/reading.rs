@@ -15,10 +15,14 @@ pub struct Change {
     at: String,
     actor: String,
     action: String,
-    kind: String,
-    object: String,
-    before: Option<Box<RawValue>>,
-    after: Option<Box<RawValue>>,
+    /// Plural word of the object's kind.
+    pub kind: String,
+    /// The object's id.
+    pub object: String,
+    /// What it was.
+    pub before: Option<Box<RawValue>>,
+    /// What it became.
+    pub after: Option<Box<RawValue>>,
 }
 
 /// Which changes are wanted.

@@ -99,3 +99,16 @@ pub async fn version(db: &mut PgConnection, organisation: &str) -> sqlx::Result<
         .fetch_one(db)
         .await
 }
+
+/// Keeps everybody else from changing an organisation's secrets until the transaction ends:
+/// each change writes the row of the organisation.
+///
+/// # Errors
+/// When the database does not answer, or others held the row for too long.
+pub async fn hold(db: &mut PgConnection, organisation: &str) -> sqlx::Result<()> {
+    sqlx::query("SELECT FROM organisations WHERE id = $1 FOR SHARE")
+        .bind(organisation)
+        .execute(db)
+        .await?;
+    Ok(())
+}

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 
+use super::redaction::hide_in_changes;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::ApiError;
@@ -39,6 +40,7 @@ pub(in crate::http) async fn list(
         one_more(limit),
     )
     .await?;
-    let (audit, next) = page(found, limit, |change| change.id);
+    let (mut audit, next) = page(found, limit, |change| change.id);
+    hide_in_changes(&api, &mut db, &caller.organisation, &mut audit).await?;
     Ok(answer("audit", &audit, next))
 }

@@ -6,20 +6,16 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::machines;
-use super::redaction::without_secrets;
+use super::redaction::hide;
 use crate::http::Api;
 use crate::http::auth::Operator;
 use crate::http::error::{ApiError, body};
 use crate::http::handlers::InPath;
 use crate::http::handlers::query::Parameters;
 use crate::operator;
-use crate::store::memory;
-use crate::store::notes::{Level, history};
 
 /// The kind whose objects are asked how they are.
 const MACHINES: &str = "machines";
-/// The kind some of whose objects are Memories.
-const NOTES: &str = "notes";
 
 /// `GET /v1/operator/<kind>?after=&limit=`
 pub(in crate::http) async fn list(
@@ -38,6 +34,7 @@ pub(in crate::http) async fn list(
     if is_live {
         machines::look(&api, &mut listed.objects).await;
     }
+    hide(&api, organisation, kind, &mut listed.objects).await?;
     let mut answer = Map::new();
     answer.insert(kind.to_owned(), Value::Array(listed.objects));
     answer.insert("next".to_owned(), json!(listed.next));
@@ -61,17 +58,7 @@ pub(in crate::http) async fn show(
     if kind == MACHINES {
         machines::look(&api, std::slice::from_mut(&mut object)).await;
     }
-    if kind == NOTES && is_memory(&operator.organisation, &id) {
-        let mut db = pool.acquire().await?;
-        let object = without_secrets(&api, &mut db, &operator.organisation, &object).await?;
-        return Ok(body(StatusCode::OK, &object));
-    }
+    let objects = std::slice::from_mut(&mut object);
+    hide(&api, &operator.organisation, kind, objects).await?;
     Ok(body(StatusCode::OK, &object))
-}
-
-/// Whether the note of a path is an agent's Memory, which is read without secrets; any
-/// other note as it was written.
-fn is_memory(organisation: &str, path: &str) -> bool {
-    history::place(organisation, path)
-        .is_some_and(|place| place.level == Level::Agent && place.key == memory::KEY)
 }
