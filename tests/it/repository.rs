@@ -69,6 +69,7 @@ impl Source {
     fn is_test(&self) -> bool {
         self.path.starts_with("tests/")
             || self.path.contains("/tests/")
+            || self.path.starts_with("fuzz/")
             || self.path.ends_with("/tests.rs")
     }
 }

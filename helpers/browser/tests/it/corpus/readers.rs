@@ -1,5 +1,4 @@
-//! What a tree must tell of parts that have no role, hold their contents back, or are documents of their own, and what
-//! a target that is none is answered.
+//! What a tree must tell of parts that have no role or hold their contents back, and what a target that is none is answered.
 
 use super::{Case, does, has, refuses};
 
