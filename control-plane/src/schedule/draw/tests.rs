@@ -1,5 +1,8 @@
 //! Claims about draws: apart, complete, uniform.
 
+// A list of one stretch of minutes is meant, not the minutes in it.
+#![allow(clippy::single_range_in_vec_init)]
+
 use std::collections::BTreeMap;
 
 use super::*;
