@@ -1,18 +1,13 @@
 //! `schedule_delete`: remove a schedule for good.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use uuid::Uuid;
 
-use super::schedule_entry::own;
+use super::schedule_entry::{ONE_EXAMPLE, ONE_SCHEMA, One, own};
 use super::{Answer, Cx, Family, Filter, Offered, Place, Tool, ToolError};
 use crate::store::schedules::writing;
 
 pub(super) struct ScheduleDelete;
-
-#[derive(Deserialize)]
-pub(super) struct Args {
-    schedule_id: String,
-}
 
 #[derive(Serialize)]
 struct Deleted {
@@ -23,25 +18,14 @@ struct Deleted {
 impl Tool for ScheduleDelete {
     const NAME: &'static str = "schedule_delete";
     const DESCRIPTION: &'static str = "Removes one of your schedules for good: it never fires again and leaves schedule_list. To stop it for a while use schedule_pause.";
-    const SCHEMA: &'static str = r#"{
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "type": "object",
-  "properties": {
-    "schedule_id": {
-      "type": "string",
-      "description": "Id of the schedule, as schedule_list shows it."
-    }
-  },
-  "required": ["schedule_id"],
-  "additionalProperties": false
-}"#;
-    const EXAMPLE: &'static str = r#"{"schedule_id": "0192f0c1-2345-7abc-8def-0123456789ab"}"#;
+    const SCHEMA: &'static str = ONE_SCHEMA;
+    const EXAMPLE: &'static str = ONE_EXAMPLE;
     const OFFERED: Offered = Offered::Binding(Family::Schedule);
     const FILTER: Filter = Filter::None;
     const PLACE: Place = Place::Storage;
-    type Args = Args;
+    type Args = One;
 
-    async fn run(cx: Cx<'_>, args: Args) -> Result<Answer, ToolError> {
+    async fn run(cx: Cx<'_>, args: One) -> Result<Answer, ToolError> {
         let stored = own(cx.db, &cx.caller.agent, &args.schedule_id).await?;
         writing::delete(cx.db, stored.id).await?;
         Ok(Answer::Text(serde_json::to_string(&Deleted {

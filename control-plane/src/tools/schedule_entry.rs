@@ -1,6 +1,6 @@
 //! What the schedule tools share: checks of texts and ids, and the answer that shows one schedule.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -18,6 +18,27 @@ pub(super) const MOST: i64 = 50;
 const MAX_DESCRIPTION: usize = 400;
 /// Most characters of an instruction.
 const MAX_INSTRUCTION: usize = 2_000;
+
+/// The arguments of a tool that names one schedule.
+#[derive(Deserialize)]
+pub(super) struct One {
+    pub(super) schedule_id: String,
+}
+/// Their schema.
+pub(super) const ONE_SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "properties": {
+    "schedule_id": {
+      "type": "string",
+      "description": "Id of the schedule, as schedule_list shows it."
+    }
+  },
+  "required": ["schedule_id"],
+  "additionalProperties": false
+}"#;
+/// Arguments that it accepts.
+pub(super) const ONE_EXAMPLE: &str = r#"{"schedule_id": "0192f0c1-2345-7abc-8def-0123456789ab"}"#;
 
 /// What is wrong with the texts of a schedule.
 pub(super) fn check_texts(description: &str, instruction: &str) -> Vec<String> {
